@@ -1,0 +1,41 @@
+"""Server rules, one file a method: clients' updates in, an Aggregate out."""
+
+from .and_mask import and_mask
+from .centered_clipping import centered_clipping
+from .fedavg import fedavg
+from .fltrust import fltrust
+from .invariant import invariant
+from .krum import krum
+from .krum_trimmed_mean import krum_trimmed_mean
+from .mean_variance_mask import mean_variance_mask
+from .median import median
+from .multi_krum import multi_krum
+from .multi_krum_cosine import multi_krum_cosine
+from .norm_clipping import norm_clipping
+from .rfa import rfa
+from .rlr import rlr
+from .sign_sgd import sign_sgd
+from .sparsefed import sparsefed
+from .trimmed_mean import trimmed_mean
+from .weak_dp import weak_dp
+
+__all__ = [
+    "and_mask",
+    "centered_clipping",
+    "fedavg",
+    "fltrust",
+    "invariant",
+    "krum",
+    "krum_trimmed_mean",
+    "mean_variance_mask",
+    "median",
+    "multi_krum",
+    "multi_krum_cosine",
+    "norm_clipping",
+    "rfa",
+    "rlr",
+    "sign_sgd",
+    "sparsefed",
+    "trimmed_mean",
+    "weak_dp",
+]

@@ -1,0 +1,39 @@
+"""FLTrust: believe a client as far as it points where the server's own data points."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from ..core import Aggregate
+from ..updates import Updates, rows_of
+from .outcome import outcome
+
+__all__ = ["fltrust"]
+
+
+def fltrust(updates: Updates, *, reference: Any) -> Aggregate:
+    """Return the updates' mean, each as long as the reference, weighted by its cosine with it if positive.
+
+    Cao et al., 2021, https://arxiv.org/abs/2012.13995. `reference` is the update the server makes on clean
+    root data of its own. Nobody trusted, or a reference of zeros: the update is zero.
+
+    >>> clients = np.array([[6.0, 8.0], [4.0, -3.0], [-3.0, -4.0]])
+    >>> fltrust(clients, reference=np.array([3.0, 4.0])).update
+    array([3., 4.])
+    """
+    rows = rows_of(updates)
+    own = rows.layout.flat(reference, name="reference")
+    squares, dots = kernels.projections(rows, own)
+    norms, own_norm = np.sqrt(squares[:-1]), np.sqrt(squares[-1])
+    lengths = norms * own_norm
+    trust = np.maximum(0, np.divide(dots[:-1], lengths, out=np.zeros_like(norms), where=lengths > 0))
+    total = trust.sum()
+    client_weights = np.divide(trust * own_norm, norms * total, out=np.zeros_like(norms), where=trust > 0)
+    return outcome(
+        "fltrust",
+        rows,
+        kernels.combine(rows, client_weights),
+        client_weights=client_weights,
+        notes=() if total > 0 else ("no client points where the server's own data does: the update is zero",),
+    )

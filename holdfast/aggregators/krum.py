@@ -1,0 +1,63 @@
+"""Krum: trust the update that sits deepest in the crowd."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..core import Aggregate
+from ..errors import TooFewClientsError
+from ..updates import Updates, rows_of
+from .geometry import squared_distances
+from .outcome import outcome
+from .settings import check_whole
+
+__all__ = ["krum"]
+
+Array = NDArray[np.float64]
+
+
+def krum(updates: Updates, *, n_malicious: int) -> Aggregate:
+    """Return the one update closest to its n - f - 2 nearest neighbours.
+
+    Blanchard et al., 2017, https://arxiv.org/abs/1703.02757
+
+    >>> crowd = np.array([[1.0], [1.1], [0.9], [1.0], [99.0]])
+    >>> krum(crowd, n_malicious=1).update
+    array([1.])
+    """
+    rows = rows_of(updates)
+    check_crowd("krum", len(rows), n_malicious)
+    scores = crowd_scores(squared_distances(kernels.gram(rows)), n_malicious)
+    client_weights = np.eye(len(rows))[scores.argmin()]
+    return outcome(
+        "krum",
+        rows,
+        kernels.combine(rows, client_weights),
+        client_weights=client_weights,
+        **krum_guarantee(len(rows), n_malicious),
+    )
+
+
+def check_crowd(rule: str, n_clients: int, n_malicious: int) -> None:
+    """Raise unless every row has n - f - 2 >= 1 neighbours to be judged by."""
+    check_whole("n_malicious", n_malicious, at_least=0)
+    if n_clients < n_malicious + 3:
+        raise TooFewClientsError(f"{rule} needs n >= f + 3 clients; got n={n_clients}, f={n_malicious}")
+
+
+def crowd_scores(distances: Array, n_malicious: int) -> Array:
+    """Return each row's summed distance to its n - f - 2 nearest neighbours."""
+    n = len(distances)
+    others = distances[~np.eye(n, dtype=bool)].reshape(n, n - 1)
+    return np.asarray(np.sort(others, axis=1)[:, : n - n_malicious - 2].sum(axis=1))
+
+
+def krum_guarantee(n_clients: int, n_malicious: int) -> dict[str, object]:
+    """Return what Krum's theorem, which needs n > 2f + 2, says of this round."""
+    covered = n_clients > 2 * n_malicious + 2
+    short = f"the guarantee needs n > 2f + 2 = {2 * n_malicious + 2} clients; this round has {n_clients}"
+    return {
+        "covered": covered,
+        "tolerates": n_malicious if covered else None,
+        "notes": () if covered else (short,),
+    }

@@ -1,0 +1,32 @@
+"""Krum, then a trimmed mean: the plain combination of a selection and an order statistic."""
+
+from .. import kernels
+from ..core import Aggregate
+from ..updates import Updates, rows_of
+from .geometry import squared_distances
+from .krum import check_crowd
+from .multi_krum import select_crowd
+from .outcome import outcome
+from .settings import trim_count
+
+__all__ = ["krum_trimmed_mean"]
+
+
+def krum_trimmed_mean(
+    updates: Updates, *, n_malicious: int, alpha: float = 0.25, n_selected: int | None = None
+) -> Aggregate:
+    """Return the trimmed mean of the n_selected (by default n - f) updates with the best Krum scores.
+
+    The "naive combination" of Wang et al., 2024, https://arxiv.org/abs/2210.01834, which trims
+    alpha of the selected rows at each end.
+
+    >>> import numpy as np
+    >>> crowd = np.array([[1.0], [1.1], [0.9], [1.0], [99.0]])
+    >>> krum_trimmed_mean(crowd, n_malicious=1).update
+    array([1.])
+    """
+    rows = rows_of(updates)
+    check_crowd("krum_trimmed_mean", len(rows), n_malicious)
+    selected = select_crowd(rows, squared_distances(kernels.gram(rows)), n_malicious, n_selected)
+    seen = kernels.trimmed_mean(rows, n_trimmed=trim_count(alpha, len(selected)), among=selected)
+    return outcome("krum_trimmed_mean", rows, seen)

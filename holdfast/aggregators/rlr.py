@@ -1,0 +1,36 @@
+"""RLR, robust learning rate: step backwards where too few clients agree."""
+
+from numpy.typing import ArrayLike
+
+from .. import kernels
+from ..core import Aggregate
+from ..updates import Updates, rows_of
+from .outcome import outcome
+from .settings import check_whole, shares, weight_notes
+
+__all__ = ["rlr"]
+
+
+def rlr(updates: Updates, *, threshold: int, weights: ArrayLike | None = None) -> Aggregate:
+    """Return the weighted mean, reversed where |sum of signs| < threshold.
+
+    Ozdayi et al., 2021, https://arxiv.org/abs/2007.03767. The threshold is a count of votes; twice the
+    number of attackers is usual. `kept_fraction` is the share of coordinates that is not reversed.
+
+    >>> import numpy as np
+    >>> rlr(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, -9.0]]), threshold=3).update
+    array([2., 2.])
+    """
+    check_whole("threshold", threshold, at_least=0)
+    rows = rows_of(updates)
+    client_weights = shares(weights, len(rows))
+    seen = kernels.combine(rows, client_weights, n_votes=int(threshold), below=-1.0)
+    reverses_all = f"a threshold of {threshold} votes with {len(rows)} clients reverses every coordinate"
+    return outcome(
+        "rlr",
+        rows,
+        seen,
+        client_weights=client_weights,
+        kept_fraction=seen.n_kept / rows.dim,
+        notes=(*((reverses_all,) if threshold > len(rows) else ()), *weight_notes(client_weights)),
+    )

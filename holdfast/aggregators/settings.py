@@ -1,0 +1,176 @@
+"""What rules share: checks of settings, whole-number counts from fractions, weights from sample counts."""
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InputError, TooFewClientsError
+
+__all__ = [
+    "check_clients",
+    "check_fraction",
+    "check_positive",
+    "check_whole",
+    "mask_notes",
+    "shares",
+    "trim_count",
+    "trim_guarantee",
+    "votes_needed",
+    "weight_notes",
+]
+
+
+def trim_count(alpha: float, n_clients: int) -> int:
+    """Return how many values a trimmed mean drops at each end: ceil(alpha * n), at most (n - 1) // 2.
+
+    >>> trim_count(0.25, 20), trim_count(0.07, 100), trim_count(0.45, 4)
+    (5, 7, 1)
+    """
+    alpha = _decimal(alpha)
+    if not 0 <= alpha < 0.5:
+        raise InputError(
+            f"alpha, the share trimmed at each end, must be in [0, 0.5), such as 0.25; got {alpha}"
+            + ("; for the median use the rule of that name" if alpha == 0.5 else "")
+        )
+    return min(math.ceil(alpha * n_clients - 1e-9), (n_clients - 1) // 2)
+
+
+def votes_needed(tau: float, n_clients: int, *, strict: bool = False) -> int:
+    """Return the smallest |sum of signs| that is at least tau * n, or above it if strict.
+
+    >>> votes_needed(0.6, 20), votes_needed(0.6, 20, strict=True), votes_needed(0.7, 10)
+    (12, 13, 7)
+    """
+    tau = _decimal(tau)
+    if not 0 <= tau <= 1:
+        raise InputError(
+            f"tau, the agreement of signs a coordinate needs, must be in [0, 1], such as 0.6; got {tau}"
+        )
+    exact, tolerance = tau * n_clients, 1e-9 * n_clients
+    return math.floor(exact + tolerance) + 1 if strict else math.ceil(exact - tolerance)
+
+
+def _decimal(fraction: Any) -> float:
+    """Return the number as written: 0.1 stored in float32 means 0.1, not 0.10000000149."""
+    if isinstance(fraction, bool) or not isinstance(fraction, Real | np.floating):
+        raise InputError(f"a number is needed; got {fraction!r}")
+    return float(str(fraction)) if isinstance(fraction, np.floating) else float(fraction)
+
+
+def mask_notes(n_clients: int, n_votes: int, kept_fraction: float) -> tuple[str, ...]:
+    """Return what an operator should know of a sign mask that does nothing, or lets nothing pass.
+
+    >>> mask_notes(3, 1, 0.98)[0][:56]
+    'with 3 clients the mask passes every coordinate that is '
+    """
+    if n_votes > n_clients:
+        return (f"the mask asks for more than all {n_clients} votes: no coordinate can ever move",)
+    if 0 < n_votes <= 2 - n_clients % 2:
+        # Signs that are no tie sum to at least 1 if their number is odd, at least 2 if it is even.
+        return (
+            f"with {n_clients} clients the mask passes every coordinate that is not tied:"
+            " it adds nothing to the trimmed mean. Raise tau, or take more clients a round",
+        )
+    if kept_fraction < 0.01:
+        return (
+            f"the mask keeps {kept_fraction:.2%} of the coordinates: almost nothing is learned. Lower tau",
+        )
+    if n_votes > 0 and kept_fraction > 0.99:
+        return (f"the mask keeps {kept_fraction:.2%} of the coordinates: it hardly does anything. Raise tau",)
+    return ()
+
+
+def trim_guarantee(alpha: float, n_clients: int) -> dict[str, Any]:
+    """Return what the theorems on trimming say of this round, as fields of Diagnostics.
+
+    >>> trim_guarantee(0.25, 20)
+    {'covered': True, 'tolerates': 5, 'notes': ()}
+    """
+    n_trimmed = trim_count(alpha, n_clients)
+    n_wanted = math.ceil(_decimal(alpha) * n_clients - 1e-9)
+    notes: tuple[str, ...] = ()
+    if n_trimmed == 0:
+        notes = (
+            f"nothing is trimmed (alpha={alpha}, {n_clients} clients): one client can move the mean anywhere",
+        )
+    elif n_wanted > n_trimmed:
+        notes = (
+            f"alpha={alpha} asks to trim {n_wanted} of {n_clients} at each end; only {n_trimmed} can be",
+        )
+    return {"covered": not notes, "tolerates": n_trimmed, "notes": notes}
+
+
+def weight_notes(client_shares: NDArray[np.float64]) -> tuple[str, ...]:
+    """Return a warning where one client says that it holds more examples than all others together.
+
+    >>> weight_notes(np.array([0.9, 0.05, 0.05]))
+    ('one client claims 90% of all examples, and so of the weight',)
+    """
+    largest = client_shares.max()
+    if len(client_shares) > 2 and largest > 0.5:
+        return (f"one client claims {largest:.0%} of all examples, and so of the weight",)
+    return ()
+
+
+def shares(weights: ArrayLike | None, n_clients: int) -> NDArray[np.float64]:
+    """Return each client's share of all examples; equal shares where there are none.
+
+    >>> shares([10, 30], 2)
+    array([0.25, 0.75])
+    """
+    if weights is None:
+        return np.full(n_clients, 1 / n_clients)
+    counts = np.asarray(weights, dtype=np.float64)
+    if counts.shape != (n_clients,):
+        raise InputError(f"weights must hold one number a client: {n_clients}; got shape {counts.shape}")
+    if not (np.isfinite(counts) & (counts >= 0)).all():
+        raise InputError(
+            f"weights must be finite and not negative; got {counts[~(counts >= 0)][:5].tolist()}"
+        )
+    largest = counts.max(initial=0.0)
+    if largest == 0:
+        return np.full(n_clients, 1 / n_clients)
+    return np.asarray(counts / largest / (counts / largest).sum())
+
+
+def check_whole(name: str, value: Any, *, at_least: int) -> None:
+    """Raise unless the setting is a whole number of at least so much.
+
+    >>> check_whole("n_malicious", 2, at_least=0)
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
+        raise InputError(f"{name} must be a whole number from {at_least} on; got {value!r}")
+
+
+def check_positive(name: str, value: Any, *, or_zero: bool = False) -> None:
+    """Raise unless the setting is a finite number above zero.
+
+    >>> check_positive("clip", 2.0)
+    """
+    is_number = isinstance(value, Real | np.floating) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_number or value < 0 or (value == 0 and not or_zero):
+        raise InputError(
+            f"{name} must be a finite number {'of at least' if or_zero else 'above'} 0; got {value!r}"
+        )
+
+
+def check_fraction(name: str, value: Any) -> None:
+    """Raise unless the setting is a number in [0, 1).
+
+    >>> check_fraction("momentum", 0.9)
+    """
+    check_positive(name, value, or_zero=True)
+    if value >= 1:
+        raise InputError(f"{name} must be in [0, 1); got {value!r}")
+
+
+def check_clients(rule: str, n_clients: int, *, at_least: int) -> None:
+    """Raise unless the rule is defined for so many clients.
+
+    >>> check_clients("mean_variance_mask", 3, at_least=2)
+    """
+    if n_clients < at_least:
+        raise TooFewClientsError(f"{rule} needs at least {at_least} clients; got {n_clients}")

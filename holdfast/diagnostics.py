@@ -1,0 +1,131 @@
+"""What a round has to say of itself: one dataclass for all rules, printable and JSON-able."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Diagnostics", "Dropped"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A client whose update was not used, and why.
+
+    >>> print(Dropped(7, "non-finite values"))
+    client 7: non-finite values
+    """
+
+    client: Any
+    reason: str
+
+    def __str__(self) -> str:
+        """Return one line for a log."""
+        return f"client {self.client}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """What a rule did in a round, for the operator of a server. Print it, or store `as_dict()`.
+
+    Arrays have one entry per aggregated client, in the order of `clients`. The last group is measured
+    only for `defend(..., explain=True)`.
+
+    >>> print(Diagnostics(rule="median", clients=(0, 1, 2), tolerates=1, covered=True))
+    median: 3 clients aggregated
+      guarantee  covers this round, with up to 1 malicious client
+    """
+
+    rule: str
+    clients: tuple[Any, ...]  # ids of the clients that were aggregated, in row order
+    dropped: tuple[Dropped, ...] = ()
+    aggregated: bool = True  # False: the rule did not run, the update is zero, the model stays as it is
+    notes: tuple[str, ...] = ()  # what an operator should know and would not notice
+    covered: bool | None = None  # whether the published guarantee covers this round; None: it has none
+    tolerates: int | None = None  # how many malicious clients that guarantee allows in this round
+    kept_fraction: float | None = None  # of the coordinates, by the rule's mask
+    client_weights: FloatArray | None = None  # of each row in the update, where the rule is a weighted sum
+
+    norms: FloatArray | None = None  # length of each client's update
+    cosines: FloatArray | None = None  # of each client's update with the aggregated one
+    opposed_share: FloatArray | None = None  # of the coordinates: the client's sign against the majority's
+    trimmed_share: FloatArray | None = None  # of the coordinates: the client's value was trimmed away
+    consistency: NDArray[np.int64] | None = None  # [s] counts the coordinates with |sum of signs| = s
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as plain numbers, strings and lists, ready for json.dumps.
+
+        >>> Diagnostics(rule="median", clients=(0,)).as_dict()["rule"]
+        'median'
+        """
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+    def __str__(self) -> str:
+        """Return a few lines and, where there is something to say per client, a table."""
+        return "\n".join([*self._summary(), *self._client_table(), *self._agreement()])
+
+    def _summary(self) -> Iterator[str]:
+        done = f"{_counted(len(self.clients), 'client')} {'aggregated' if self.aggregated else 'left'}"
+        yield f"{self.rule}: {done}" + (f", {len(self.dropped)} dropped" if self.dropped else "")
+        if not self.aggregated:
+            yield "  NOT AGGREGATED: the update is zero and the model stays as it is"
+        yield from (f"  dropped    {drop}" for drop in self.dropped)
+        if self.kept_fraction is not None:
+            yield f"  kept       {self.kept_fraction:.1%} of the coordinates"
+        if self.covered is not None:
+            allowed = (
+                ""
+                if self.tolerates is None
+                else f", with up to {_counted(self.tolerates, 'malicious client')}"
+            )
+            yield "  guarantee  " + (
+                f"covers this round{allowed}" if self.covered else "does not cover this round"
+            )
+        yield from (f"  note       {note}" for note in self.notes)
+
+    def _client_table(self) -> Iterator[str]:
+        columns = {
+            "weight": (self.client_weights, "8.4f"),
+            "norm": (self.norms, "10.4g"),
+            "cosine": (self.cosines, "8.3f"),
+            "opposed": (self.opposed_share, "8.1%"),
+            "trimmed": (self.trimmed_share, "8.1%"),
+        }
+        shown = {title: (values, spec) for title, (values, spec) in columns.items() if values is not None}
+        if not shown:
+            return
+        width = max(6, *(len(str(client)) for client in self.clients))
+        titles = (f"{title:>{int(spec.split('.')[0])}}" for title, (_, spec) in shown.items())
+        yield f"  {'client':>{width}}" + "".join(f"  {title}" for title in titles)
+        for row, client in enumerate(self.clients):
+            cells = "".join(f"  {values[row]:{spec}}" for values, spec in shown.values())
+            yield f"  {client!s:>{width}}{cells}"
+
+    def _agreement(self) -> Iterator[str]:
+        if self.consistency is None or not self.consistency.sum():
+            return
+        n = len(self.consistency) - 1
+        tenths = np.minimum(10 * np.arange(n + 1) // max(n, 1), 9)
+        shares = np.bincount(tenths, weights=self.consistency, minlength=10) / self.consistency.sum()
+        yield "  agreement of signs, share of the coordinates:"
+        for tenth, share in enumerate(shares):
+            bar = "#" * round(40 * share)
+            yield f"    {tenth / 10:.1f}-{(tenth + 1) / 10:.1f}  {share:6.1%}  {bar}".rstrip()
+
+
+def _counted(n: int, thing: str) -> str:
+    return f"{n} {thing}{'' if n == 1 else 's'}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Dropped):
+        return {"client": _plain(value.client), "reason": value.reason}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -1,0 +1,212 @@
+"""What a client sends is data from a stranger: `screen` drops what cannot be used, `defend` then runs a rule.
+
+Nothing a client sends raises. What the caller sets wrongly does.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import kernels
+from .core import Aggregate, Bound, bind
+from .diagnostics import Diagnostics, Dropped
+from .errors import InputError, NonFiniteError, TooFewClientsError
+from .layout import Layer, Layout, Unfit, layers_of
+from .updates import Rows, Updates, sent_by_clients
+
+__all__ = ["MAX_EXAMPLES", "Screened", "defend", "screen"]
+
+#: More examples than a client can hold: a count above it is a lie.
+MAX_EXAMPLES = 100_000_000
+
+log = logging.getLogger("holdfast")
+
+
+@dataclass(frozen=True, eq=False)
+class Screened:
+    """The updates that can be used, whose they are, and who was dropped and why.
+
+    >>> clean = screen(np.array([[1.0, 2.0], [np.nan, 0.0]]))
+    >>> clean.clients, [str(drop) for drop in clean.dropped]
+    ((0,), ['client 1: holds NaN, infinite or overflowing values'])
+    """
+
+    rows: Rows
+    clients: tuple[Any, ...]
+    weights: NDArray[np.float64] | None = None
+    dropped: tuple[Dropped, ...] = ()
+
+    def without(self, positions: Sequence[int], reason: str) -> "Screened":
+        """Return the same without the rows at these positions, the reason given."""
+        stay = [i for i in range(len(self.rows)) if i not in set(positions)]
+        return Screened(
+            self.rows.select(stay),
+            tuple(self.clients[i] for i in stay),
+            None if self.weights is None else self.weights[stay],
+            (*self.dropped, *(Dropped(self.clients[i], reason) for i in positions)),
+        )
+
+
+def screen(
+    updates: Updates,
+    *,
+    base: Any = None,
+    params: Any = None,
+    weights: Sequence[Any] | NDArray[Any] | None = None,
+    clients: Sequence[Any] | None = None,
+) -> Screened:
+    """Return the updates that a rule can use, and who was dropped and why.
+
+    Dropped are rows of the wrong form, shape or type, with values that are not finite, or with a sample
+    count (`weights`) that cannot be. The form that counts is the server's: that of `base` (the clients
+    sent models, and this is the global one), of `params` (they sent updates of it), or of one array that
+    holds all rows.
+
+    >>> params = np.zeros(2)
+    >>> screen([np.ones(2), np.ones(3), "me"], params=params).dropped[0].reason
+    'wrong shape: (3,), not (2,)'
+    """
+    fitting = _fitting(updates, base=base, params=params, weights=weights, clients=clients)
+    if fitting.clients:
+        try:
+            kernels.squared_norms(fitting.rows)
+        except NonFiniteError as error:
+            return fitting.without(error.rows, f"holds {error.problem}")
+    return fitting
+
+
+def defend(
+    updates: Updates,
+    rule: Callable[..., Aggregate] | Bound[Aggregate],
+    *,
+    base: Any = None,
+    params: Any = None,
+    weights: Sequence[Any] | NDArray[Any] | None = None,
+    clients: Sequence[Any] | None = None,
+    state: Any = None,
+    previous: Any = None,
+    reference: Any = None,
+    rng: np.random.Generator | None = None,
+    explain: bool = False,
+) -> Aggregate:
+    """Return what the rule makes of the updates that pass the screen; hostile rows never stop a round.
+
+    The first inputs are those of `screen`; the others go to the rules that ask for them. If nobody is
+    left, or too few for the rule, the update is zero, the model stays as it is, and log and diagnostics
+    say so. `explain` measures every client on the way.
+
+    >>> from holdfast import invariant
+    >>> updates = np.array([[1.0, 1.0], [1.2, -1.0], [0.8, 1.1], [1.0, -0.9], [np.nan, 9.0]])
+    >>> result = defend(updates, invariant, clients=["ann", "bob", "cat", "dan", "eve"])
+    >>> result.update
+    array([1., 0.])
+    >>> print(result.diagnostics.dropped[0])
+    client eve: holds NaN, infinite or overflowing values
+    """
+    bound = rule if isinstance(rule, Bound) else bind(rule)
+    fitting = _fitting(updates, base=base, params=params, weights=weights, clients=clients)
+    fitting = replace(fitting, rows=replace(fitting.rows, explain=explain))
+    inputs = {"params": params, "state": state, "previous": previous, "reference": reference, "rng": rng}
+    while fitting.clients:
+        try:
+            result = bound(fitting.rows, weights=fitting.weights, clients=fitting.clients, **inputs)
+        except NonFiniteError as error:  # found on the way: the rule runs once more without them
+            fitting = fitting.without(error.rows, f"holds {error.problem}")
+            continue
+        except TooFewClientsError as error:
+            if not fitting.dropped:
+                raise
+            return _unchanged(bound, fitting, state, f"{error}, after {len(fitting.dropped)} were dropped")
+        if not _is_finite(result.update):
+            return _unchanged(bound, fitting, state, "the aggregated update is not finite")
+        return _told(bound, fitting, result)
+    return _unchanged(bound, fitting, state, "no usable update is left")
+
+
+def _fitting(
+    updates: Updates, *, base: Any, params: Any, weights: Any, clients: Sequence[Any] | None
+) -> Screened:
+    """Return the rows of the right form with a possible sample count; their values are not looked at."""
+    if isinstance(updates, Rows):
+        if base is not None:
+            raise InputError("these rows have their base already; pass base= where they are made, once")
+        layout, sent, base_arrays = updates.layout, list(updates.arrays), updates.base
+        accept: Callable[[Any], Any] = tuple
+    else:
+        layout, sent = _server_layout(updates, base=base, params=params), sent_by_clients(updates)
+        base_arrays = None if base is None else layers_of(base)[1]
+        accept = layout.accept
+    ids = list(range(len(sent))) if clients is None else list(clients)
+    counts = [1.0] * len(sent) if weights is None else list(weights)
+    for name, values in (("clients", ids), ("weights", counts)):
+        if len(values) != len(sent):
+            raise InputError(f"{name} must hold one entry a client: {len(sent)}; got {len(values)}")
+
+    arrays, fit_ids, fit_counts, dropped = [], [], [], []
+    for client, given, count in zip(ids, sent, counts, strict=True):
+        try:
+            arrays.append(accept(given))
+            fit_counts.append(_examples(count))
+            fit_ids.append(client)
+        except Unfit as reason:
+            del arrays[len(fit_ids) :]
+            dropped.append(Dropped(client, str(reason)))
+    rows = Rows(layout, tuple(arrays), base_arrays)
+    return Screened(rows, tuple(fit_ids), None if weights is None else np.array(fit_counts), tuple(dropped))
+
+
+def _server_layout(updates: Any, *, base: Any, params: Any) -> Layout:
+    if base is not None:
+        return Layout.of(base, name="base")
+    if params is not None:
+        return Layout.of(params, name="params")
+    if isinstance(updates, list | tuple):
+        raise InputError(
+            "a list of what clients sent needs the server's own model to tell which shape is right:"
+            " pass base= if they sent models, params= if they sent updates"
+        )
+    sent_by_clients(updates)
+    try:
+        layer, _ = Layer.read(updates)
+    except Unfit as reason:
+        raise InputError(f"updates: {reason}") from None
+    return Layout((replace(layer, shape=layer.shape[1:]),), is_single=True)
+
+
+def _examples(count: Any) -> float:
+    """Return a sample count as a client sent it, if it can be one."""
+    try:
+        examples = float(count) if isinstance(count, Real | np.number) else np.nan
+    except (OverflowError, TypeError):  # an integer beyond all floats, a complex number
+        examples = np.nan
+    if not 0 <= examples <= MAX_EXAMPLES:
+        said = f"{examples:g}" if isinstance(count, float | np.floating) else f"a {type(count).__name__}"
+        raise Unfit(f"impossible sample count: {said}, not a number in 0 to {MAX_EXAMPLES}")
+    return examples
+
+
+def _told(bound: Bound[Aggregate], fitting: Screened, result: Aggregate) -> Aggregate:
+    """Return the result with the clients' own ids and the dropped ones in its diagnostics, and log them."""
+    for drop in fitting.dropped:
+        log.warning("%s dropped %s", bound.name, drop)
+    said = result.diagnostics or Diagnostics(rule=bound.name, clients=tuple(range(len(fitting.clients))))
+    return replace(result, diagnostics=replace(said, clients=fitting.clients, dropped=fitting.dropped))
+
+
+def _unchanged(bound: Bound[Aggregate], fitting: Screened, state: Any, why: str) -> Aggregate:
+    """Return the zero update, with the reason in log and diagnostics; the rule's state stays too."""
+    log.error("%s did not aggregate, the model stays as it is: %s", bound.name, why)
+    layout = fitting.rows.layout
+    zero = layout.restored(np.zeros(layout.dim, dtype=layout.compute_dtype))
+    said = Diagnostics(rule=bound.name, clients=(), aggregated=False, notes=(why,))
+    return _told(bound, fitting, Aggregate(zero, state, said))
+
+
+def _is_finite(update: Any) -> bool:
+    _, arrays, _ = layers_of(update)
+    return all(bool(np.isfinite(widened).all()) for widened in arrays)

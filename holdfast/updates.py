@@ -1,0 +1,160 @@
+"""Clients' updates as they come (arrays, layers, models with a base), served block by block.
+
+Nothing is stacked or copied whole. Sums over coordinates and noise are made on one fixed grid of `CELL`
+coordinates, so that neither the size of a block nor the number of threads changes a bit of a result.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError, TooFewClientsError
+from .layout import FLOATS, Layer, Layout, Unfit, layers_of, widened
+
+__all__ = ["CELL", "Rows", "Updates", "rows_of"]
+
+#: Coordinates in a cell of the grid. Part of the result's bits: changing it changes last digits.
+CELL = 4096
+
+Array = NDArray[Any]
+
+
+class ArrayLike(Protocol):
+    """A NumPy array, or a tensor that can be read as one."""
+
+    def __array__(self) -> Array:
+        """Return the numbers."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The updates of a round, one row a client. Made by `rows_of`; every rule takes it as it takes arrays.
+
+    `explain` asks whoever passes over the rows to measure each client on the way.
+
+    >>> models, params = [np.array([1.0, 2.0]), np.array([3.0, 5.0])], np.array([1.0, 1.0])
+    >>> rows_of(models, base=params).block(0, 2)
+    array([[0., 1.],
+           [2., 4.]])
+    """
+
+    layout: Layout
+    arrays: tuple[tuple[Array, ...], ...]  # [client][layer]
+    base: tuple[Array, ...] | None = None  # [layer]; if given, the arrays are models and this is subtracted
+    explain: bool = False
+
+    def __len__(self) -> int:
+        """Return the number of clients."""
+        return len(self.arrays)
+
+    @property
+    def dim(self) -> int:
+        """How many coordinates an update has."""
+        return self.layout.dim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of a block: float32 or float64."""
+        return self.layout.compute_dtype
+
+    def block(self, start: int, stop: int) -> Array:
+        """Return coordinates start to stop of every update, as a new (n_clients, stop - start) array."""
+        block = np.empty((len(self), stop - start), dtype=self.dtype)
+        for layer, inside, at in self._pieces(start, stop):
+            for row, arrays in zip(block, self.arrays, strict=True):
+                row[at] = widened(_flat_piece(arrays[layer], inside), self.dtype)
+            if self.base is not None:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    block[:, at] -= widened(_flat_piece(self.base[layer], inside), self.dtype)
+        return block
+
+    def limits(self, start: int, stop: int) -> Array:
+        """Return the largest magnitude that each coordinate's own type can hold."""
+        limits = np.empty(stop - start, dtype=self.dtype)
+        for layer, _, at in self._pieces(start, stop):
+            limits[at] = FLOATS[self.layout.layers[layer].type_name]
+        return limits
+
+    def select(self, clients: Sequence[int] | NDArray[np.intp]) -> "Rows":
+        """Return the rows of these clients only."""
+        return replace(self, arrays=tuple(self.arrays[client] for client in clients))
+
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, slice, slice]]:
+        """Yield (layer, the part of it that lies in the block, the part of the block that it fills)."""
+        offsets = self.layout.offsets
+        first = int(np.searchsorted(offsets, start, side="right")) - 1
+        for layer in range(first, len(self.layout.layers)):
+            low, high = max(start, offsets[layer]), min(stop, offsets[layer + 1])
+            if low >= stop:
+                return
+            if low < high:
+                offset = offsets[layer]
+                yield layer, slice(low - offset, high - offset), slice(low - start, high - start)
+
+
+#: What a rule takes: an (n_clients, dim) array, a list with an array or a list of layers per client, or Rows.
+Updates = Rows | ArrayLike | Sequence[Any]
+
+
+def rows_of(updates: Updates, *, base: Any = None, explain: bool = False) -> Rows:
+    """Return the updates as Rows; with `base` they are models, and the global model is subtracted.
+
+    >>> len(rows_of([[np.zeros((2, 2)), np.zeros(3)], [np.ones((2, 2)), np.ones(3)]]))
+    2
+    """
+    if isinstance(updates, Rows):
+        if base is not None:
+            raise InputError("these rows have their base already; pass base= where they are made, once")
+        return replace(updates, explain=updates.explain or explain)
+    sent = sent_by_clients(updates)
+    if not sent:
+        raise TooFewClientsError("a rule needs at least 1 client; got none")
+    if base is not None:
+        layout, base_arrays = Layout.of(base, name="base"), layers_of(base)[1]
+    else:
+        layout, base_arrays = _common_layout(sent), None
+    arrays = []
+    for row, given in enumerate(sent):
+        try:
+            arrays.append(layout.accept(given))
+        except Unfit as reason:
+            raise InputError(f"row {row}: {reason}") from None
+    return Rows(layout, tuple(arrays), base_arrays, explain)
+
+
+def sent_by_clients(updates: Any) -> list[Any]:
+    """Return what each client sent, one item a client, however the round is given."""
+    if isinstance(updates, list | tuple):
+        return list(updates)
+    if not hasattr(updates, "__array__"):
+        raise InputError(
+            f"updates must be an array or a list with one item a client; got {type(updates).__name__}"
+        )
+    if len(updates.shape) < 2:
+        raise InputError(
+            f"updates must have one row a client: (n_clients, dim); got shape {tuple(updates.shape)}"
+        )
+    return list(updates)
+
+
+def _common_layout(sent: list[Any]) -> Layout:
+    """Return the first row's form; where the clients' types differ, the one that holds them all."""
+    layouts = [Layout.of(given, name=f"row {row}") for row, given in enumerate(sent)]
+    first = layouts[0]
+    layers = list(first.layers)
+    for other in layouts[1:]:
+        for i, layer in enumerate(other.layers[: len(layers)]):
+            if layer.type_name != layers[i].type_name:
+                is_double = "float64" in (layer.type_name, layers[i].type_name)
+                layers[i] = Layer(layers[i].shape, np.dtype(np.float64 if is_double else np.float32))
+    return Layout(tuple(layers), first.is_single)
+
+
+def _flat_piece(array: Array, piece: slice) -> Array:
+    if array.flags.c_contiguous:
+        return array.reshape(-1)[piece]
+    return array[piece] if array.ndim == 1 else np.asarray(array.flat[piece])
