@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError, TooFewClientsError
+from .errors import InputError, NonFiniteError, TooFewClientsError
 from .layout import FLOATS, Layer, Layout, Unfit, layers_of, widened
 
 __all__ = ["CELL", "Rows", "Updates", "rows_of"]
@@ -50,6 +50,14 @@ class Rows:
     def __len__(self) -> int:
         """Return the number of clients."""
         return len(self.arrays)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Return all rows as one new matrix, for a rule of your own in plain NumPy; refuse non-finite rows."""
+        matrix = self.block(0, self.dim)
+        is_fine = (np.abs(matrix) <= self.limits(0, self.dim)).all(axis=1)
+        if not is_fine.all():
+            raise NonFiniteError(tuple(np.flatnonzero(~is_fine).tolist()))
+        return matrix if dtype is None else matrix.astype(dtype, copy=False)
 
     @property
     def dim(self) -> int:
