@@ -52,7 +52,7 @@ class Rows:
         return len(self.arrays)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """Return all rows as one new matrix, for a rule of your own in plain NumPy; refuse non-finite rows."""
+        """Return all rows as one new matrix, for rules written in plain NumPy; refuse non-finite rows."""
         matrix = self.block(0, self.dim)
         is_fine = (np.abs(matrix) <= self.limits(0, self.dim)).all(axis=1)
         if not is_fine.all():

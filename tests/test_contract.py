@@ -65,12 +65,11 @@ def test_takes_models_with_a_base_as_it_takes_updates(rule):
 
 @every_rule
 def test_runs_for_one_client_or_says_that_it_cannot(rule):
-    try:
-        update = call(rule, some_updates(n=1)).update
-    except TooFewClientsError as error:
-        assert rule.name in str(error)
+    if rule.name in {"krum", "multi_krum", "multi_krum_cosine", "krum_trimmed_mean", "mean_variance_mask"}:
+        with pytest.raises(TooFewClientsError, match=rule.name):
+            call(rule, some_updates(n=1))
     else:
-        assert np.isfinite(update).all()
+        assert np.isfinite(call(rule, some_updates(n=1)).update).all()
 
 
 @every_rule

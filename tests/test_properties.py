@@ -1,5 +1,7 @@
 """Properties that make the rules what they are, on random and on hostile rounds."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -73,8 +75,11 @@ def test_scaling_all_updates_scales_the_result(name, updates):
         "multi_krum",
         "multi_krum_cosine",
         "krum_trimmed_mean",
-    ]
-    + ["invariant", "and_mask", "mean_variance_mask", "norm_clipping"],
+        "invariant",
+        "and_mask",
+        "mean_variance_mask",
+        "norm_clipping",
+    ],
 )
 @given(row=arrays(np.float32, 6, elements=st.floats(-(2.0**99), 2.0**99, width=32)))
 @settings(max_examples=50, deadline=None)
@@ -128,7 +133,7 @@ def test_asking_for_more_agreement_never_frees_a_coordinate(updates, alpha, stri
     results = [
         invariant(updates, tau=tau, alpha=alpha, strict=strict).update for tau in (0, 0.2, 0.5, 0.6, 1)
     ]
-    for looser, stricter in zip(results, results[1:], strict=False):
+    for looser, stricter in itertools.pairwise(results):
         assert (stricter[looser == 0] == 0).all()
 
 

@@ -47,7 +47,7 @@ def invariant(updates: Updates, *, tau: float = 0.6, alpha: float = 0.25, strict
     if largest_minority > n_trimmed:
         guarantee["covered"] = False
         notes += (
-            f"a coordinate can pass with {largest_minority} clients against it, and only {n_trimmed} are trimmed:"
+            f"a coordinate can pass with {largest_minority} clients against it, but {n_trimmed} are trimmed:"
             f" its direction may hang on magnitudes; tau >= {1 - 2 * n_trimmed / n:.3g} rules that out",
         )
     return outcome("invariant", rows, seen, kept_fraction=kept, notes=notes, **guarantee)

@@ -1,0 +1,251 @@
+import logging
+
+import numpy as np
+import pytest
+
+from holdfast import (
+    Aggregate,
+    InputError,
+    SparseFedState,
+    TooFewClientsError,
+    bind,
+    defend,
+    fedavg,
+    fltrust,
+    invariant,
+    krum,
+    median,
+    rows_of,
+    screen,
+    sparsefed,
+    trimmed_mean,
+    weak_dp,
+)
+from holdfast.screening import MAX_EXAMPLES
+
+from .rules import RULES, inputs, named
+
+every_rule = pytest.mark.parametrize("rule", RULES, ids=named)
+
+
+class Bomb:
+    """An object that fails however it is touched."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("boom")
+
+
+def with_value(value):
+    row = np.ones(6)
+    row[2] = value
+    return row
+
+
+#: What a stranger may send in place of six float64 numbers, and what the server says of it.
+HOSTILE = {
+    "nan": (with_value(np.nan), "NaN, infinite"),
+    "inf": (with_value(np.inf), "NaN, infinite"),
+    "minus inf": (with_value(-np.inf), "NaN, infinite"),
+    "too short": (np.ones(5), "wrong shape"),
+    "too long": (np.ones(7), "wrong shape"),
+    "a column": (np.ones((6, 1)), "wrong shape"),
+    "empty": (np.ones(0), "wrong shape"),
+    "a scalar": (np.float64(3.0), "wrong shape"),
+    "layers": ([np.ones(3), np.ones(3)], "wrong form"),
+    "no layers": ([], "wrong form"),
+    "whole numbers": (np.ones(6, dtype=np.int64), "wrong type"),
+    "booleans": (np.ones(6, dtype=bool), "wrong type"),
+    "complex": (np.ones(6, dtype=complex), "wrong type"),
+    "text": (np.array(list("abcdef")), "wrong type"),
+    "objects": (np.array([None] * 6), "wrong type"),
+    "long doubles": (np.ones(6, dtype=np.longdouble), "wrong type"),
+    "records": (np.zeros(6, dtype=[("x", "f4")]), "wrong type"),
+    "nothing": (None, "neither an array"),
+    "a string": ("update", "neither an array"),
+    "a dict": ({"w": np.ones(6)}, "neither an array"),
+    "a bomb": (Bomb(), "cannot be read"),
+    "a layer of bombs": ([Bomb()], "cannot be read"),
+}
+
+
+def honest(n=8):
+    return list(np.random.default_rng(0).normal(size=(n, 6)) + 0.3)
+
+
+@every_rule
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_row_is_dropped_by_name_and_changes_nothing(rule, kind):
+    sent, reason = HOSTILE[kind]
+    given = inputs(6)
+    rows = honest()
+    result = defend(
+        [*rows[:3], sent, *rows[3:]],
+        rule,
+        params=np.zeros(6),
+        clients=[f"node-{i}" for i in range(9)],
+        **given,
+    )
+    (drop,) = result.diagnostics.dropped
+    assert drop.client == "node-3"
+    assert reason in drop.reason
+    assert "node-3" not in result.diagnostics.clients
+    clean = rule(np.array(rows), **inputs(6))
+    np.testing.assert_array_equal(result.update, clean.update)
+
+
+@every_rule
+def test_a_row_that_overflows_the_servers_type_is_dropped(rule):
+    rows = [row.astype(np.float32) for row in honest()]
+    given = inputs(6, np.float32)
+    result = defend([*rows, np.full(6, 1e300)], rule, params=np.zeros(6, dtype=np.float32), **given)
+    assert [drop.client for drop in result.diagnostics.dropped] == [8]
+    np.testing.assert_array_equal(result.update, rule(np.array(rows), **inputs(6, np.float32)).update)
+
+
+@every_rule
+def test_finite_but_huge_rows_never_make_a_result_that_is_not_finite(rule):
+    rows = [row.astype(np.float32) for row in honest(5)]
+    huge = np.full(6, 3.4e38, dtype=np.float32)
+    result = defend([*rows, huge, -huge, huge, -huge], rule, params=rows[0], **inputs(6, np.float32))
+    assert np.isfinite(result.update).all()
+
+
+def test_doubles_whose_length_overflows_are_dropped_where_lengths_count():
+    result = defend(np.array([*honest(), np.full(6, 1e200)]), krum_of(2))
+    assert "length overflows" in result.diagnostics.dropped[0].reason
+
+
+def krum_of(n_malicious):
+    return bind(krum, n_malicious=n_malicious)
+
+
+@pytest.mark.parametrize(
+    "count", [-1, np.nan, np.inf, MAX_EXAMPLES + 1, 10**400, "many", None, [3], 1j, np.float32(-0.5)]
+)
+def test_an_impossible_sample_count_drops_its_client(count):
+    rows = honest()
+    result = defend([*rows, rows[0]], fedavg, params=np.zeros(6), weights=[1] * 8 + [count])
+    assert "impossible sample count" in result.diagnostics.dropped[0].reason
+    np.testing.assert_array_equal(result.update, fedavg(rows).update)
+
+
+def test_a_client_that_claims_most_examples_is_pointed_out():
+    notes = defend(np.array(honest()), fedavg, weights=[1] * 7 + [1000]).diagnostics.notes
+    assert any("99% of all examples" in note for note in notes)
+
+
+@pytest.mark.parametrize("rule", [invariant, trimmed_mean, median])
+def test_attackers_at_the_edge_of_float32_cannot_leave_the_benign_range(rule):
+    rng = np.random.default_rng(1)
+    benign = rng.normal(size=(15, 1000)).astype(np.float32)
+    attackers = np.where(rng.random((5, 1000)) < 0.5, 1e38, -1e38).astype(np.float32)
+    update = defend(np.vstack([benign, attackers]), rule).update
+    assert (((benign.min(0) <= update) & (update <= benign.max(0))) | (update == 0)).all()
+
+
+def test_nobody_left_is_the_zero_update_loudly(caplog):
+    bad = [np.full((2, 3), np.nan), np.ones(1)]
+    before = SparseFedState.start(6, np.dtype(np.float32))
+    with caplog.at_level(logging.WARNING, "holdfast"):
+        result = defend(bad, sparsefed, params=np.ones((2, 3), dtype=np.float32), state=before)
+    np.testing.assert_array_equal(result.update, np.zeros((2, 3), dtype=np.float32))
+    assert result.update.dtype == np.float32
+    assert result.state is before
+    assert not result.diagnostics.aggregated
+    assert "NOT AGGREGATED" in str(result.diagnostics)
+    assert "the model stays as it is: no usable update is left" in caplog.text
+    assert "client 1: wrong shape" in caplog.text
+
+
+def test_no_clients_at_all_is_the_zero_update_too():
+    assert not defend([], invariant, params=np.ones(2)).diagnostics.aggregated
+    assert not defend(np.ones((0, 2)), invariant).diagnostics.aggregated
+
+
+def test_too_few_left_for_the_rule_leaves_the_model_as_it_is():
+    result = defend(np.array([*honest(4), np.full(6, np.nan)]), krum_of(2))
+    assert not result.update.any()
+    assert "krum needs n >= f + 3" in result.diagnostics.notes[0]
+
+
+def test_too_few_from_the_start_is_the_callers_mistake():
+    with pytest.raises(TooFewClientsError):
+        defend(np.array(honest(4)), krum_of(2))
+
+
+def test_a_rule_whose_result_is_not_finite_does_not_reach_the_model():
+    def broken(updates):
+        return Aggregate(np.full(6, np.nan))
+
+    result = defend(np.array(honest()), broken)
+    assert not result.update.any()
+    assert result.diagnostics.notes == ("the aggregated update is not finite",)
+
+
+def test_a_rule_of_ones_own_is_defended_like_the_others():
+    def largest(updates):
+        return Aggregate(np.max(updates, axis=0))
+
+    rows = honest()
+    result = defend([*rows, with_value(np.nan)], largest, params=np.zeros(6))
+    np.testing.assert_array_equal(result.update, np.max(rows, axis=0))
+    assert result.diagnostics.rule == "largest"
+    assert [drop.client for drop in result.diagnostics.dropped] == [8]
+
+
+def test_models_with_a_base_are_defended_layer_by_layer():
+    base = [np.ones((2, 2)), np.zeros(2)]
+    models = [[base[0] + i, base[1] - i] for i in (0.5, 1.0, 1.5)]
+    result = defend([*models, [base[0] * np.inf, base[1]], base[:1]], median, base=base)
+    np.testing.assert_array_equal(result.update[0], np.ones((2, 2)))
+    assert [drop.client for drop in result.diagnostics.dropped] == [4, 3]
+
+
+def test_rows_can_be_screened_again():
+    rows = rows_of(np.array(honest()))
+    np.testing.assert_array_equal(defend(rows, median).update, median(rows).update)
+    with pytest.raises(InputError, match="base already"):
+        defend(rows, median, base=np.zeros(6))
+
+
+def test_screen_says_who_was_dropped_and_why():
+    clean = screen(
+        [*honest(2), np.ones(3), with_value(np.nan)], params=np.zeros(6), weights=[1, 2, 3, 4], clients="abcd"
+    )
+    assert clean.clients == ("a", "b")
+    assert clean.weights.tolist() == [1, 2]
+    assert [drop.client for drop in clean.dropped] == ["c", "d"]
+    assert len(screen([], params=np.zeros(6)).rows) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: defend(honest(), invariant), "pass base= if they sent models, params= if they sent updates"),
+        (lambda: defend(np.ones((2, 3), dtype=int), invariant), "updates: wrong type: int64"),
+        (lambda: defend(np.ones(3), invariant), "one row a client"),
+        (
+            lambda: defend(np.ones((2, 3)), invariant, weights=[1]),
+            "weights must hold one entry a client: 2; got 1",
+        ),
+        (
+            lambda: defend(np.ones((2, 3)), invariant, clients=[1]),
+            "clients must hold one entry a client: 2; got 1",
+        ),
+        (lambda: defend(np.ones((2, 3)), invariant, params=np.ones(3, dtype=int)), "params: wrong type"),
+        (lambda: defend(np.ones((2, 3)), bind(invariant, tau=2)), r"tau.* must be in \[0, 1\]"),
+        (lambda: defend(np.ones((2, 3)), fltrust), "fltrust needs reference="),
+        (lambda: defend(np.ones((2, 3)), fltrust, reference=np.ones(4)), "reference must have the form"),
+        (lambda: defend(np.ones((2, 3)), weak_dp), "weak_dp needs rng="),
+        (lambda: defend(np.ones((2, 3)), krum), "krum needs n_malicious"),
+    ],
+)
+def test_what_the_caller_sets_wrongly_raises(call, says):
+    with pytest.raises(InputError, match=says):
+        call()
+
+
+def test_diagnostics_name_the_clients_by_their_ids():
+    result = defend(np.array(honest()), invariant, clients=list("abcdefgh"), explain=True)
+    assert result.diagnostics.clients == tuple("abcdefgh")
+    assert "       a" in str(result.diagnostics)
