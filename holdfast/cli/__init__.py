@@ -1,0 +1,42 @@
+"""The command line: one file a command, argument parsing only."""
+
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from .demo import demo
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="holdfast",
+    help="Federated training that holds fast against backdoors.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+app.command()(demo)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"holdfast {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line.
+
+    >>> main.__name__
+    'main'
+    """
+    app()
