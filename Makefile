@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)/.kernels
 	$(BIN)/python -m pytest -q
 
 check: $(VENV)/.dev
@@ -31,5 +31,11 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable '.[sim,report,dev]'
 	@touch $@ $(VENV)/.demo
 
+# Numba's cache does not notice a change in a function that is called from another file.
+$(VENV)/.kernels: $(wildcard holdfast/kernels/*.py) | $(VENV)/bin/python
+	@find holdfast/kernels -name '*.nb[ic]' -delete
+	@touch $@
+
 clean:
+	find holdfast/kernels -name '*.nb[ic]' -delete
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

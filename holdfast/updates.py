@@ -17,7 +17,7 @@ from .layout import FLOATS, Layer, Layout, Unfit, layers_of, widened
 __all__ = ["CELL", "Rows", "Updates", "rows_of"]
 
 #: Coordinates in a cell of the grid. Part of the result's bits: changing it changes last digits.
-CELL = 4096
+CELL = 32_768
 
 Array = NDArray[Any]
 
@@ -72,18 +72,18 @@ class Rows:
     def block(self, start: int, stop: int) -> Array:
         """Return coordinates start to stop of every update, as a new (n_clients, stop - start) array."""
         block = np.empty((len(self), stop - start), dtype=self.dtype)
-        for layer, inside, at in self._pieces(start, stop):
+        for layer, inside, at in self.pieces(start, stop):
             for row, arrays in zip(block, self.arrays, strict=True):
-                row[at] = widened(_flat_piece(arrays[layer], inside), self.dtype)
+                row[at] = widened(flat_piece(arrays[layer], inside), self.dtype)
             if self.base is not None:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    block[:, at] -= widened(_flat_piece(self.base[layer], inside), self.dtype)
+                    block[:, at] -= widened(flat_piece(self.base[layer], inside), self.dtype)
         return block
 
     def limits(self, start: int, stop: int) -> Array:
         """Return the largest magnitude that each coordinate's own type can hold."""
         limits = np.empty(stop - start, dtype=self.dtype)
-        for layer, _, at in self._pieces(start, stop):
+        for layer, _, at in self.pieces(start, stop):
             limits[at] = FLOATS[self.layout.layers[layer].type_name]
         return limits
 
@@ -91,7 +91,7 @@ class Rows:
         """Return the rows of these clients only."""
         return replace(self, arrays=tuple(self.arrays[client] for client in clients))
 
-    def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, slice, slice]]:
+    def pieces(self, start: int, stop: int) -> Iterator[tuple[int, slice, slice]]:
         """Yield (layer, the part of it that lies in the block, the part of the block that it fills)."""
         offsets = self.layout.offsets
         first = int(np.searchsorted(offsets, start, side="right")) - 1
@@ -162,7 +162,12 @@ def _common_layout(sent: list[Any]) -> Layout:
     return Layout(tuple(layers), first.is_single)
 
 
-def _flat_piece(array: Array, piece: slice) -> Array:
+def flat_piece(array: Array, piece: slice) -> Array:
+    """Return a piece of the array in its flat order, copied only if it must be.
+
+    >>> flat_piece(np.arange(6).reshape(2, 3).T, slice(1, 4))
+    array([3, 1, 4])
+    """
     if array.flags.c_contiguous:
         return array.reshape(-1)[piece]
     return array[piece] if array.ndim == 1 else np.asarray(array.flat[piece])

@@ -17,9 +17,9 @@ def million():
 @pytest.mark.parametrize("rule", RULES, ids=named)
 def test_neither_threads_nor_blocks_change_a_bit(rule, million, monkeypatch):
     results = []
-    for threads, block_bytes in ((1, 4 << 20), (2, 4 << 20), (2, 300 << 10), (1, 64 << 20)):
+    for threads, cells in ((1, 16), (2, 16), (2, 3), (1, 1)):
         monkeypatch.setenv("HOLDFAST_THREADS", str(threads))
-        monkeypatch.setattr(kernels, "BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr(kernels, "CELLS_PER_TASK", cells)
         results.append(rule(rows_of(million, explain=True), **inputs(DIM, np.float32)))
     first = results[0]
     for other in results[1:]:

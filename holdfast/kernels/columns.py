@@ -1,0 +1,186 @@
+"""Compiled: one value from each column, and what each row did in it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .blocks import WIDTH, clear, load, workspace
+from .forms import RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
+from .machine import compiled, inner, inner_sums, larger, smaller
+
+__all__ = ["sweep"]
+
+Array = NDArray[Any]
+
+
+@inner
+def sort(buffer: Array, pairs: Array) -> None:
+    """Put the rows of every column through the network."""
+    for pair in range(pairs.shape[0]):
+        low, high = np.uint64(pairs[pair, 0] * WIDTH), np.uint64(pairs[pair, 1] * WIDTH)
+        for c in range(WIDTH):
+            column = np.uint64(c)
+            x, y = buffer[low + column], buffer[high + column]
+            buffer[low + column] = smaller(x, y)
+            buffer[high + column] = larger(x, y)
+
+
+@inner
+def middle_mean(buffer: Array, first: int, last: int, values: Array) -> None:
+    """Set values to the mean of rows first to last."""
+    clear(values)
+    for row in range(first, last):
+        start = np.uint64(row * WIDTH)
+        for c in range(WIDTH):
+            column = np.uint64(c)
+            values[column] += np.float64(buffer[start + column])
+    for c in range(WIDTH):
+        values[c] /= last - first
+
+
+@inner
+def middle_range(buffer: Array, first: int, last: int, low: Array, high: Array) -> None:
+    """Set low and high to the range of rows first to last."""
+    for row in range(first, last):
+        start = np.uint64(row * WIDTH)
+        for c in range(WIDTH):
+            column = np.uint64(c)
+            x = buffer[start + column]
+            low[column] = x if row == first else smaller(low[column], x)
+            high[column] = x if row == first else larger(high[column], x)
+
+
+@inner
+def stands_out(buffer: Array, n_rows: int, kappa: float, made: Made) -> None:
+    """Keep a column if |mean| >= kappa times the standard deviation."""
+    is_kept, mean, spread = made.is_kept, made.mean, made.spread
+    clear(mean)
+    clear(spread)
+    for row in range(n_rows):
+        for c in range(WIDTH):
+            mean[c] += np.float64(buffer[row * WIDTH + c]) / n_rows
+    for row in range(n_rows):
+        for c in range(WIDTH):
+            away = np.float64(buffer[row * WIDTH + c]) - mean[c]
+            spread[c] += away * away
+    for c in range(WIDTH):
+        deviation = np.sqrt(spread[c] / (n_rows - 1))
+        is_kept[c] = abs(mean[c]) >= kappa * deviation if deviation > 0 else mean[c] != 0
+
+
+@inner
+def weighted_sum(buffer: Array, plan: Plan, at: int, width: int, values: Array) -> None:
+    """Set values to the weighted sum of the rows, and of the one beside them."""
+    clear(values)
+    for row in range(plan.weights.size):
+        weight, start = plan.weights[row], np.uint64(row * WIDTH)
+        for c in range(WIDTH):
+            column = np.uint64(c)
+            values[column] += weight * np.float64(buffer[start + column])
+    if plan.beside.size > 0:
+        for c in range(width):
+            values[c] += plan.beside_weight * np.float64(plan.beside[at + c])
+
+
+@inner
+def aggregate(plan: Plan, work: Work, at: int, width: int, made: Made) -> None:
+    """Make a value of each column of the block, and decide which the mask keeps."""
+    if plan.mode == RATIO:
+        stands_out(work.buffer, plan.n_used, plan.kappa, made)
+    else:
+        for c in range(WIDTH):
+            made.is_kept[c] = abs(work.signs[c]) >= plan.n_votes
+    if plan.mode == SUM:
+        weighted_sum(work.buffer, plan, at, width, made.values)
+    elif plan.mode == VOTE:
+        for c in range(WIDTH):
+            made.values[c] = plan.step * (np.float64(work.signs[c] > 0) - np.float64(work.signs[c] < 0))
+    else:
+        first, last = plan.n_trimmed, plan.n_used - plan.n_trimmed
+        sort(work.buffer, plan.pairs)
+        middle_mean(work.buffer, first, last, made.values)
+        if plan.needs_range:
+            middle_range(work.buffer, first, last, made.low, made.high)
+            for c in range(WIDTH):
+                made.values[c] = min(max(made.values[c], np.float64(made.low[c])), np.float64(made.high[c]))
+
+
+@inner
+def write(plan: Plan, made: Made, out: Array, at: int, width: int) -> int:
+    """Write the values into the result; return how many the mask kept."""
+    values, is_kept = made.values, made.is_kept
+    n_kept = np.int32(0)
+    for c in range(width):
+        column = np.uint64(c)
+        n_kept += np.int32(is_kept[column])
+        value = values[column] * (1.0 if is_kept[column] else plan.below)
+        out[np.uint64(at) + column] = value + 0.0  # a plain zero, not -0.0
+    return n_kept
+
+
+@inner_sums
+def examine(rows: Array, n_rows: int, made: Made, number: int, found: Found) -> None:
+    """Add to what is known of each row: squares, products with the result, where it stood against it."""
+    values, majority, low, high = made.values, made.majority, made.low, made.high
+    for row in range(n_rows):
+        n_opposed = n_trimmed = np.int32(0)
+        square = dot = 0.0
+        start = np.uint64(row * WIDTH)
+        for c in range(WIDTH):
+            column = np.uint64(c)
+            x = rows[start + column]
+            n_opposed += np.int32(x * majority[column] < 0)
+            n_trimmed += np.int32(smaller(larger(x, low[column]), high[column]) != x)
+            square += np.float64(x) * np.float64(x)
+            dot += np.float64(x) * values[column]
+        found.opposed[row] += n_opposed
+        found.trimmed[row] += n_trimmed
+        found.squares[number, row] += square
+        found.dots[number, row] += dot
+
+
+@inner
+def explain(
+    original: Array, signs: Array, width: int, out: Array, number: int, made: Made, found: Found
+) -> None:
+    """Measure all rows of a block, `out` being its result; columns past the width count nowhere."""
+    n_rows = found.opposed.size
+    square = 0.0
+    for c in range(WIDTH):
+        made.majority[c] = np.int32(signs[c] > 0) - np.int32(signs[c] < 0)
+        made.values[c] = out[c] if c < width else 0.0
+        square += made.values[c] * made.values[c]
+    found.squares[number, n_rows] += square
+    for c in range(width):
+        turn = np.uint64(c) & np.uint64(3)
+        found.consistency[turn * np.uint64(n_rows + 1) + np.uint64(abs(signs[np.uint64(c)]))] += 1
+    examine(original, n_rows, made, number, found)
+
+
+@compiled
+def sweep(source: Source, plan: Plan, start: int, stop: int, cell: int, out: Array, found: Found) -> None:
+    """Make one value of each column from start to stop, and measure the rows on the way if asked to."""
+    work = workspace(source)
+    original = np.empty(work.buffer.size if plan.explain else 0, out.dtype)
+    made = Made(
+        np.empty(WIDTH),
+        np.empty(WIDTH, np.bool_),
+        np.empty(WIDTH, out.dtype),
+        np.empty(WIDTH, out.dtype),
+        np.empty(WIDTH, out.dtype),
+        np.empty(WIDTH),
+        np.empty(WIDTH),
+    )
+    for at in range(start, stop, WIDTH):
+        width = min(WIDTH, stop - at)
+        load(source, at, width, work, found.bad)
+        if plan.explain:  # sorting is in place
+            for i in range(work.buffer.size):
+                original[i] = work.buffer[i]
+        aggregate(plan, work, at, width, made)
+        found.kept[0] += write(plan, made, out, at, width)
+        if plan.explain:
+            explain(
+                original, work.signs, width, out[at : at + width], at // cell - start // cell, made, found
+            )

@@ -1,0 +1,99 @@
+"""What compiled code needs from below: numbers at an address, memory asked for early, bits, vector minima.
+
+With NUMBA_DISABLE_JIT=1 all of it, and the loops, run as plain Python: for debuggers and coverage reports.
+"""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import carray, config, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic, register_jitable
+from numpy.typing import NDArray
+
+__all__ = ["as_float", "compiled", "inlined", "inner", "inner_sums", "larger", "prefetch", "smaller", "view"]
+
+Array = NDArray[Any]
+
+#: What Python calls.
+compiled = njit(nogil=True, cache=True, error_model="numpy")
+#: What only compiled code calls; a door to Python would double the time it takes to compile.
+inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+#: The same, always built into its caller.
+inlined = njit(
+    nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
+)
+#: The same, for sums, which may be split over the lanes of a register: always alike, whatever the thread.
+inner_sums = njit(
+    nogil=True,
+    error_model="numpy",
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+    fastmath={"reassoc", "contract", "nsz"},
+)
+
+if config.DISABLE_JIT:
+
+    def view(address: int, count: int, dtype: Any) -> Array:
+        """Return the numbers at an address."""
+        raw = (ctypes.c_ubyte * (count * np.dtype(dtype).itemsize)).from_address(int(address))
+        return np.frombuffer(raw, dtype=dtype)
+
+    def prefetch(address: int) -> None:
+        """Do nothing: only compiled code can ask for memory early."""
+
+    def as_float(bits: Any) -> Any:
+        """Return 32 bits read as a float."""
+        return np.uint32(bits).view(np.float32)
+
+    smaller: Callable[..., Any] = min
+    larger: Callable[..., Any] = max
+
+else:
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def pointer(context: Any, address: Any) -> Any:
+        """Return an address as a pointer."""
+        return types.voidptr(types.uint64), lambda c, b, s, args: b.inttoptr(args[0], cgutils.voidptr_t)
+
+    @register_jitable  # type: ignore[untyped-decorator]
+    def view(address: int, count: int, dtype: Any) -> Array:
+        """Return the numbers at an address."""
+        return carray(pointer(address), count, dtype)  # type: ignore[no-any-return]
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def prefetch(context: Any, address: Any) -> Any:
+        """Ask for the memory at an address, into the second cache: the first is for the block at work."""
+
+        def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
+            i32, place = cgutils.ir.IntType(32), builder.inttoptr(args[0], cgutils.voidptr_t)
+            kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [place.type, i32, i32, i32])
+            fetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+            builder.call(fetch, [place, i32(0), i32(2), i32(1)])
+            return target.get_dummy_value()
+
+        return types.void(types.uint64), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def as_float(context: Any, bits: Any) -> Any:
+        """Return 32 bits read as a float."""
+        return types.float32(types.uint32), lambda c, b, s, args: b.bitcast(args[0], cgutils.ir.FloatType())
+
+    def _extreme(name: str) -> Any:
+        # Python's min compiles to branches. This is one vector instruction; its promise that there is no NaN
+        # concerns rows whose result is thrown away, because load() counts their NaNs.
+        @intrinsic  # type: ignore[untyped-decorator]
+        def extreme(context: Any, x: Any, y: Any) -> Any:
+            def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
+                kind = cgutils.ir.FunctionType(args[0].type, [args[0].type] * 2)
+                chosen = builder.module.declare_intrinsic(name, [args[0].type], kind)
+                return builder.call(chosen, args, fastmath=("nnan", "nsz"))
+
+            return x(x, x), generate
+
+        return extreme
+
+    smaller = _extreme("llvm.minnum")
+    larger = _extreme("llvm.maxnum")

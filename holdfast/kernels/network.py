@@ -1,0 +1,50 @@
+"""Sorting networks: which rows to compare so that the middle ones end up in the middle.
+
+A network is a fixed list of comparators, whatever the values, so it sorts as many coordinates at a time as a
+vector register holds. A trimmed mean does not need the order, only which values are the middle ones, so every
+comparator that cannot change that is left out.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["comparators"]
+
+
+@lru_cache(maxsize=64)
+def comparators(n_rows: int, n_trimmed: int) -> NDArray[np.int64]:
+    """Return (low, high) pairs of rows that bring the middle n - 2k values into rows k to n - k, unordered.
+
+    >>> comparators(3, 1).tolist()  # the median of three
+    [[0, 2], [0, 1], [1, 2]]
+    >>> len(comparators(20, 5)), len(comparators(20, 0))
+    (80, 0)
+    """
+    if n_trimmed == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    # From the end: a wire that no later comparator touches is known by the group it ends in.
+    wires: list[object] = ["low"] * n_trimmed + ["kept"] * (n_rows - 2 * n_trimmed) + ["high"] * n_trimmed
+    needed = []
+    for low, high in reversed(_odd_even_merge(n_rows)):
+        if wires[low] != wires[high]:
+            needed.append((low, high))
+            wires[low], wires[high] = object(), object()
+    return np.array(needed[::-1], dtype=np.int64).reshape(-1, 2)
+
+
+def _odd_even_merge(n: int) -> list[tuple[int, int]]:
+    """Return Batcher's merge exchange, which sorts any n (Knuth, volume 3, algorithm 5.2.2 M)."""
+    pairs = []
+    top = 1 << max(0, (n - 1).bit_length() - 1)
+    span = top
+    while span:
+        step, wanted, distance = top, 0, span
+        while True:
+            pairs += [(i, i + distance) for i in range(n - distance) if i & span == wanted]
+            if step == span:
+                break
+            distance, step, wanted = step - span, step // 2, span
+        span //= 2
+    return pairs
