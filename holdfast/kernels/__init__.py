@@ -208,7 +208,7 @@ def _sweep(rows: Rows, plan: Plan) -> Pass:
         return found
 
     tasks = list(_tasks(rows, work))
-    _check_values(sum(found.bad for found in tasks))
+    _check_values(np.sum([found.bad for found in tasks], axis=0))
     n_kept = int(sum(found.kept[0] for found in tasks))
     if not rows.explain:
         return Pass(update, n_kept, None)
@@ -221,7 +221,7 @@ def _sweep(rows: Rows, plan: Plan) -> Pass:
         dots=dots[:-1],
         opposed=np.sum([found.opposed for found in tasks], axis=0),
         trimmed=np.sum([found.trimmed for found in tasks], axis=0) if plan.mode in (MEAN, RATIO) else None,
-        consistency=sum(found.consistency.reshape(4, -1).sum(axis=0) for found in tasks),
+        consistency=np.sum([found.consistency.reshape(4, -1) for found in tasks], axis=(0, 1)),
     )
     return Pass(update, n_kept, clients)
 

@@ -29,7 +29,7 @@ def clear(array: Array) -> None:
 
 
 @inner
-def size_of(kind: int) -> int:
+def size_of(kind: int) -> Any:
     """Return the bytes of a number."""
     return np.uint64(4) if kind == FLOAT32 else np.uint64(8) if kind == FLOAT64 else np.uint64(2)
 
@@ -75,7 +75,7 @@ def layer_at(offsets: Array, coordinate: int) -> int:
 
 
 @inlined
-def take(address: int, buffer: Array, start: int, limit: float, signs: Array) -> int:
+def take(address: int, buffer: Array, start: int, limit: float, signs: Array) -> Any:
     """Copy and inspect a full block of one row in one go: the usual case, and half the time of a round."""
     singles = view(address, WIDTH, np.float32)
     n_bad = np.int32(0)
@@ -89,7 +89,7 @@ def take(address: int, buffer: Array, start: int, limit: float, signs: Array) ->
 
 
 @inlined
-def inspect(buffer: Array, start: int, count: int, limit: float, signs: Array, done: int) -> int:
+def inspect(buffer: Array, start: int, count: int, limit: float, signs: Array, done: int) -> Any:
     """Add the signs of one row to the columns' sums; return how many values its type cannot hold."""
     n_bad = np.int32(0)
     for c in range(count):

@@ -107,7 +107,7 @@ def aggregate(plan: Plan, work: Work, at: int, width: int, made: Made) -> None:
 
 
 @inner
-def write(plan: Plan, made: Made, out: Array, at: int, width: int) -> int:
+def write(plan: Plan, made: Made, out: Array, at: int, width: int) -> Any:
     """Write the values into the result; return how many the mask kept."""
     values, is_kept = made.values, made.is_kept
     n_kept = np.int32(0)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import carray, config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
@@ -53,41 +54,41 @@ if config.DISABLE_JIT:
 
 else:
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def pointer(context: Any, address: Any) -> Any:
         """Return an address as a pointer."""
         return types.voidptr(types.uint64), lambda c, b, s, args: b.inttoptr(args[0], cgutils.voidptr_t)
 
-    @register_jitable  # type: ignore[untyped-decorator]
-    def view(address: int, count: int, dtype: Any) -> Array:
+    @register_jitable
+    def view(address: int, count: int, dtype: Any) -> Any:
         """Return the numbers at an address."""
-        return carray(pointer(address), count, dtype)  # type: ignore[no-any-return]
+        return carray(pointer(address), count, dtype)
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def prefetch(context: Any, address: Any) -> Any:
         """Ask for the memory at an address, into the second cache: the first is for the block at work."""
 
         def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
-            i32, place = cgutils.ir.IntType(32), builder.inttoptr(args[0], cgutils.voidptr_t)
-            kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [place.type, i32, i32, i32])
+            i32, place = ir.IntType(32), builder.inttoptr(args[0], cgutils.voidptr_t)
+            kind = ir.FunctionType(ir.VoidType(), [place.type, i32, i32, i32])
             fetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
             builder.call(fetch, [place, i32(0), i32(2), i32(1)])
             return target.get_dummy_value()
 
         return types.void(types.uint64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def as_float(context: Any, bits: Any) -> Any:
         """Return 32 bits read as a float."""
-        return types.float32(types.uint32), lambda c, b, s, args: b.bitcast(args[0], cgutils.ir.FloatType())
+        return types.float32(types.uint32), lambda c, b, s, args: b.bitcast(args[0], ir.FloatType())
 
     def _extreme(name: str) -> Any:
         # Python's min compiles to branches. This is one vector instruction; its promise that there is no NaN
         # concerns rows whose result is thrown away, because load() counts their NaNs.
-        @intrinsic  # type: ignore[untyped-decorator]
+        @intrinsic
         def extreme(context: Any, x: Any, y: Any) -> Any:
             def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
-                kind = cgutils.ir.FunctionType(args[0].type, [args[0].type] * 2)
+                kind = ir.FunctionType(args[0].type, [args[0].type] * 2)
                 chosen = builder.module.declare_intrinsic(name, [args[0].type], kind)
                 return builder.call(chosen, args, fastmath=("nnan", "nsz"))
 

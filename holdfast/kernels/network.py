@@ -25,7 +25,7 @@ def comparators(n_rows: int, n_trimmed: int) -> NDArray[np.int64]:
     if n_trimmed == 0:
         return np.empty((0, 2), dtype=np.int64)
     # From the end: a wire that no later comparator touches is known by the group it ends in.
-    wires: list[object] = ["low"] * n_trimmed + ["kept"] * (n_rows - 2 * n_trimmed) + ["high"] * n_trimmed
+    wires: list[object] = [*["low"] * n_trimmed, *["kept"] * (n_rows - 2 * n_trimmed), *["high"] * n_trimmed]
     needed = []
     for low, high in reversed(_odd_even_merge(n_rows)):
         if wires[low] != wires[high]:

@@ -3,7 +3,7 @@ import pytest
 
 from holdfast import kernels, rows_of
 
-from .rules import RULES, inputs, named
+from ..rules import RULES, inputs, named
 
 DIM = 1_000_003
 
