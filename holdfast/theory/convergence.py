@@ -42,7 +42,7 @@ def convergence(
     for i in range(_ceil(distance / shortest), n_rounds + 1):
         n_bearable = math.floor((i * shortest - distance) / longest + 1e-9)
         total += honest[..., i] * binomial(n_rounds - i, wrong)[..., : n_bearable + 1].sum(axis=-1)
-    return np.asarray(total**dim)[()]
+    return np.asarray(np.minimum(1.0, total) ** dim)[()]
 
 
 def printed_convergence(
@@ -55,7 +55,7 @@ def printed_convergence(
     longest: float,
     dim: int = 1,
 ) -> FloatArray:
-    """Return the theorem's value as printed, too large: its inner sum runs the wrong way.
+    """Return the theorem's value as printed, too large or too small: its inner sum runs the wrong way.
 
     It asks that at least (i * shortest - distance) / longest of the other steps do *not* go wrong; that many
     is what *may* go wrong.
@@ -69,7 +69,7 @@ def printed_convergence(
     for i in range(_ceil(distance / shortest), n_rounds + 1):
         n_spared = _ceil((i * shortest - distance) / longest)
         total += honest[..., i] * binomial(n_rounds - i, 1 - wrong)[..., n_spared:].sum(axis=-1)
-    return np.asarray(total**dim)[()]
+    return np.asarray(np.minimum(1.0, total) ** dim)[()]
 
 
 def attack_loss_floor(

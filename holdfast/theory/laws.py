@@ -30,7 +30,7 @@ def binomial(n: int, chance: ArrayLike) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         hits = np.where(successes == 0, 0.0, successes * np.log(p))
         misses = np.where(successes == n, 0.0, (n - successes) * np.log1p(-p))
-    return np.asarray(np.exp(_log_choose(n) + hits + misses))
+    return _summing_to_one(np.exp(_log_choose(n) + hits + misses))
 
 
 def poisson_binomial(chances: ArrayLike) -> FloatArray:
@@ -68,13 +68,18 @@ def hypergeometric(n_clients: int, n_malicious: int, n_drawn: int) -> FloatArray
         + _log_choose(n_honest)[n_drawn - possible]
         - _log_choose(n_clients)[n_drawn]
     )
-    return law
+    return _summing_to_one(law)
 
 
 def _log_choose(n: int) -> FloatArray:
     """Return log(n choose k) for k = 0..n."""
     logs = _log_factorials(1 << n.bit_length())[: n + 1]
     return np.asarray(logs[n] - logs - logs[::-1])
+
+
+def _summing_to_one(law: FloatArray) -> FloatArray:
+    """Return the law without what rounding left of log(10000!) in the twelfth digit."""
+    return np.asarray(law / law.sum(axis=-1, keepdims=True))
 
 
 @cache

@@ -96,4 +96,5 @@ def chances_of(rule: SignRule, against: FloatArray) -> Chances:
             f"against must hold the chances of 0..{rule.n_clients} values; got shape {against.shape}"
         )
     where = outcomes(rule)
-    return Chances(*(against[..., where == name].sum(axis=-1) for name in OUTCOMES))
+    # Rounding can carry a sum of thousands past 1 by its last digit.
+    return Chances(*(np.minimum(1.0, against[..., where == name].sum(axis=-1)) for name in OUTCOMES))

@@ -25,7 +25,8 @@ def chance_of_more(
     """
     law = hypergeometric(n_clients, n_malicious, n_per_round)
     tails = np.append(law[::-1].cumsum()[::-1], 0.0)  # added from the rare end
-    return tails[whole_numbers("n_tolerated", n_tolerated, 0, n_per_round) + 1]
+    tolerated = whole_numbers("n_tolerated", n_tolerated, 0, n_per_round)
+    return np.asarray(np.minimum(1.0, tails[tolerated + 1]))[()]
 
 
 def over_rounds(chance: ArrayLike, n_rounds: ArrayLike) -> FloatArray:
