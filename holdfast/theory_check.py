@@ -84,7 +84,7 @@ def _other_statements(n_samples: int, rng: np.random.Generator) -> Iterator[Find
     case, flips = CASES[0], np.linspace(0.01, 0.2, 16)
     honest, _ = simulated(case, n_samples=n_samples, rng=rng, flips=flips)
     unequal = theory.unequal_clients(case.sign_rule, flips=flips)
-    yield Finding(f"{case.rule}, unequal clients", "p-", float(unequal.p_minus), honest, n_samples)
+    yield Finding("the first of these, p from 0.01 to 0.2", "p-", float(unequal.p_minus), honest, n_samples)
 
     flipped = float((rng.normal(1.0, 1.0, n_samples) < 0).mean())
     yield Finding(

@@ -41,7 +41,7 @@ class Chances:
     @property
     def p_plus(self) -> FloatArray:
         """The chance that it may move the attackers' way: the theorem's upper bound."""
-        return self.contested + self.malicious
+        return np.minimum(1.0, self.contested + self.malicious)
 
 
 def one_dimension(rule: SignRule, *, n_attackers: ArrayLike, flip: ArrayLike) -> Chances:

@@ -1,0 +1,1 @@
+"""What can be looked at, from results and theory. Never simulates."""
