@@ -40,6 +40,14 @@ def test_the_advice_for_the_papers_three_settings_is_the_documented_one(federati
     assert set(advice.published) == {"cifar10", "twitter", "phishing", "released_code"}
 
 
+def test_one_attacker_more_than_are_trimmed_can_send_any_size_and_not_one_fewer():
+    rule = bind(invariant, tau=0.6, alpha=0.25)
+    for n_attackers, bounded in ((5, True), (6, False)):
+        updates = np.random.default_rng(0).uniform(1, 2, size=(20, 30))
+        updates[:n_attackers] = 1e6
+        assert (rule(updates).update.max() <= 2) == bounded
+
+
 def test_more_clients_a_round_are_named_where_no_alpha_is_safe_and_then_are_enough():
     (problem,) = advise(**CIFAR).problems
     assert "17.7%" in problem

@@ -25,7 +25,7 @@ def landscapes() -> Any:
     >>> len(landscapes().axes)
     3
     """
-    figure = new_figure(11, 2.85)
+    figure = new_figure(11, 3.05)
     overview, benign, malicious = figure.subplots(1, 3)
     _overview(overview)
     _benign(benign)
