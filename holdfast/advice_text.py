@@ -34,8 +34,8 @@ def guarantees(federation: Federation, found: Assessment) -> Iterator[str]:
         )
     yield (
         "Learning: a coordinate that the attackers push against moves the honest way in"
-        f" {percent(found.learns)} of the rounds, and may move theirs in {percent(found.misled)}. Assumes"
-        " that clients are drawn at random, and that noise flips each honest sign with chance"
+        f" {percent(found.learns)} of the rounds, and may move theirs in {percent(found.misled)} of them."
+        " Assumes that clients are drawn at random, and that noise flips each honest sign with chance"
         f" {federation.flip:g}, independently."
     )
 

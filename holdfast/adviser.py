@@ -16,7 +16,7 @@ __all__ = ["Advice", "advise"]
 
 @dataclass(frozen=True)
 class Advice:
-    """What the adviser found. Print it, store `as_dict()`, or use it: bind(invariant, **advice.settings).
+    """What the adviser found. Use it as bind(invariant, **advice.settings); store it as `as_dict()`.
 
     `region` holds the counts (trimmed at each end, against at most) of every pair of settings that keeps all
     risks below `risk`; it is empty where none does, and `problems` says why. The recommended pair is then
@@ -48,6 +48,14 @@ class Advice:
     def guarantees(self) -> tuple[str, ...]:
         """What the recommended settings guarantee, each with what it assumes."""
         return tuple(guarantees(self.federation, self.recommended))
+
+    @property
+    def published_by_settings(self) -> dict[tuple[str, ...], Assessment]:
+        """What was published, once for all the names that share their settings."""
+        names: dict[Assessment, tuple[str, ...]] = {}
+        for name, found in self.published.items():
+            names[found] = (*names.get(found, ()), name)
+        return {sharing: found for found, sharing in names.items()}
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings and lists, ready for json.dumps."""

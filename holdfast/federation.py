@@ -1,5 +1,6 @@
 """A federation as its operator sees it, and what one pair of settings of `invariant` means for it."""
 
+import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -166,8 +167,7 @@ def _roundest(above: float, up_to: float) -> float:
     >>> _roundest(0.4, 0.5), _roundest(1 / 3, 7 / 15), _roundest(0.4, 0.45)
     (0.5, 0.4, 0.45)
     """
-    for digits in range(1, 16):
-        rounded = np.floor(up_to * 10**digits + 1e-6) / 10**digits
-        if rounded > above + 1e-9:
-            return float(max(0.0, rounded))
-    return up_to
+    digits = 1
+    while (rounded := math.floor(up_to * 10.0**digits + 1e-6) / 10.0**digits) <= above + 1e-9:
+        digits += 1
+    return max(0.0, rounded)

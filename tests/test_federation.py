@@ -17,6 +17,13 @@ def test_the_roundest_settings_have_the_counts_they_are_made_for(n):
             assert largest_minority(votes_needed(found.tau, n), n) == n_against
 
 
+def test_the_same_is_so_for_ten_thousand():
+    federation = Federation(20_000, 1, 10_000)
+    for n_trimmed, n_against in ((4_999, 1), (3_333, 2_857), (1, 4_999), (0, 0)):
+        found = Assessment.counted(federation, n_trimmed=n_trimmed, n_against=n_against)
+        assert (found.n_trimmed, found.n_against) == (n_trimmed, n_against)
+
+
 def test_with_all_clients_in_every_round_the_theorem_itself_comes_out():
     found = Assessment.of(Federation(20, 4, 20, flip=0.1), tau=0.5, alpha=0.25)
     chances = theory.one_dimension(theory.invariant_rule(20, tau=0.5, alpha=0.25), n_attackers=4, flip=0.1)

@@ -60,35 +60,33 @@ def _show(advice: Advice, console: Console) -> None:
     if advice.safe:
         console.print(f"[green]Safe:[/green] every risk is at most {percent(advice.risk)} over all rounds.")
     else:
-        console.print(
-            f"[red]No setting is safe[/red] at a risk of {percent(advice.risk)}; this is the best there is."
-        )
-    for problem in advice.problems:
-        console.print(f"  - {problem}")
+        console.print(f"[red]No setting is safe[/red] at a risk of {percent(advice.risk)}; this is the best:")
+        console.print(_bullets(advice.problems))
     console.print("\n[bold]Guaranteed[/bold]")
-    for guarantee in advice.guarantees:
-        console.print(f"  - {guarantee}")
-    console.print(f"\n[bold]Feasible[/bold]  {region_text(federation, advice.region)}\n")
-    console.print(_table(advice))
+    console.print(_bullets(advice.guarantees))
+    console.print("\n[bold]Feasible[/bold]")
+    console.print(_bullets((region_text(federation, advice.region),)))
+    console.print("", _table(advice), sep="\n")
+
+
+def _bullets(lines: tuple[str, ...]) -> Table:
+    """Return the lines so that each is wrapped under itself."""
+    grid = Table.grid(padding=(0, 1))
+    for line in lines:
+        grid.add_row(" -", line)
+    return grid
 
 
 def _table(advice: Advice) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("")
-    columns = {"advice": advice.recommended, **_by_settings(advice)}
-    for title in columns:
-        table.add_column(title, justify="right")
-    for label, *cells in zip(_LABELS, *map(_cells, columns.values()), strict=True):
+    table.add_column("advice", justify="right")
+    for names in advice.published_by_settings:
+        table.add_column("\n".join(names).replace("_", "\n"), justify="right")
+    columns = (advice.recommended, *advice.published_by_settings.values())
+    for label, *cells in zip(_LABELS, *map(_cells, columns), strict=True):
         table.add_row(label, *cells)
     return table
-
-
-def _by_settings(advice: Advice) -> dict[str, Assessment]:
-    """Return what was published, with one column for names that share their settings."""
-    names: dict[tuple[float, float], list[str]] = {}
-    for name, found in advice.published.items():
-        names.setdefault((found.tau, found.alpha), []).append(name.replace("_", "\n"))
-    return {"\n".join(sharing): advice.published[sharing[0].replace("\n", "_")] for sharing in names.values()}
 
 
 _LABELS = (

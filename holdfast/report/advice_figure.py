@@ -95,13 +95,10 @@ def _flaws(advice: Advice) -> NDArray[np.int64]:
 
 
 def _mark(axes: Any, advice: Advice) -> None:
-    places: dict[tuple[float, float], list[str]] = {}
-    for name, found in advice.published.items():
-        places.setdefault((found.alpha, found.tau), []).append(name.replace("_", " "))
     beside: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": 9}
-    for place, names in places.items():
-        axes.plot(*place, "o", color=AGGREGATE, ms=6)
-        axes.annotate(", ".join(names), place, (-7, 5), **beside)
+    for names, found in advice.published_by_settings.items():
+        axes.plot(found.alpha, found.tau, "o", color=AGGREGATE, ms=6)
+        axes.annotate(", ".join(names).replace("_", " "), (found.alpha, found.tau), (-7, 5), **beside)
     best = advice.recommended
     text = f"advice: τ={best.tau:g}, α={best.alpha:g}" + (
         "" if advice.safe else "\n(best there is, not safe)"
