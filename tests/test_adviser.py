@@ -56,6 +56,11 @@ def test_more_clients_a_round_are_named_where_no_alpha_is_safe_and_then_are_enou
     assert not advise(**CIFAR | {"n_per_round": 24}).safe
 
 
+def test_an_odd_number_of_clients_is_safer_than_the_even_one_above_it():
+    assert advise(**CIFAR | {"n_per_round": 25}).safe > advise(**CIFAR | {"n_per_round": 26}).safe
+    assert advise(**PHISHING | {"n_per_round": 19}).safe > advise(**PHISHING).safe
+
+
 def test_too_much_noise_is_named_where_no_tau_is_safe():
     advice = advise(n_clients=20, n_malicious=4, flip=0.3)
     assert not advice.safe
