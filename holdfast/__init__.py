@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .adviser import Advice, advise
     from .aggregators.and_mask import and_mask
     from .aggregators.centered_clipping import centered_clipping
     from .aggregators.fedavg import fedavg
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "INPUTS",
     "PUBLISHED",
+    "Advice",
     "Aggregate",
     "Bound",
     "Diagnostics",
@@ -53,6 +55,7 @@ __all__ = [
     "TooFewClientsError",
     "Updates",
     "__version__",
+    "advise",
     "and_mask",
     "bind",
     "centered_clipping",
@@ -80,6 +83,8 @@ __all__ = [
 #: Where a public name lives. A module is imported when one of its names is first used, so that
 #: `import holdfast` is quick; names that are not listed here are rules.
 _HOMES = {
+    "Advice": "adviser",
+    "advise": "adviser",
     "PUBLISHED": "aggregators.invariant",
     "SparseFedState": "aggregators.sparsefed",
     "INPUTS": "core",

@@ -11,10 +11,12 @@ ROOT = Path(holdfast.__file__).parent
 LAYERS = [
     {"errors"},
     {"diagnostics", "layout", "threads"},
-    {"core", "updates"},
-    {"kernels"},
+    {"core", "updates", "counting"},
+    {"kernels", "theory"},
     {"aggregators"},
-    {"screening"},
+    {"screening", "trials", "federation"},
+    {"advice_text", "theory_check"},
+    {"adviser"},
     {"report"},
     {"cli"},
 ]

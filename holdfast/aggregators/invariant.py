@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from .. import kernels
 from ..core import Aggregate
+from ..counting import largest_minority
 from ..updates import Updates, rows_of
 from .outcome import outcome
 from .settings import mask_notes, trim_count, trim_guarantee, votes_needed
@@ -42,12 +43,12 @@ def invariant(updates: Updates, *, tau: float = 0.6, alpha: float = 0.25, strict
     kept = seen.n_kept / rows.dim
 
     guarantee = trim_guarantee(alpha, n)
-    largest_minority = max(0, n - n_votes) // 2
+    n_against = largest_minority(n_votes, n)
     notes = (*guarantee.pop("notes"), *mask_notes(n, n_votes, kept))
-    if largest_minority > n_trimmed:
+    if n_against > n_trimmed:
         guarantee["covered"] = False
         notes += (
-            f"a coordinate can pass with {largest_minority} clients against it, but {n_trimmed} are trimmed:"
+            f"a coordinate can pass with {n_against} clients against it, but {n_trimmed} are trimmed:"
             f" its direction may hang on magnitudes; tau >= {1 - 2 * n_trimmed / n:.3g} rules that out",
         )
     return outcome("invariant", rows, seen, kept_fraction=kept, notes=notes, **guarantee)

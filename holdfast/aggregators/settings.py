@@ -1,12 +1,13 @@
-"""What rules share: checks of settings, whole-number counts from fractions, weights from sample counts."""
+"""What rules share: checks of settings, notes for the operator, weights from sample counts."""
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..counting import as_written, check_whole, trim_count, votes_needed
 from ..errors import InputError, TooFewClientsError
 
 __all__ = [
@@ -21,43 +22,6 @@ __all__ = [
     "votes_needed",
     "weight_notes",
 ]
-
-
-def trim_count(alpha: float, n_clients: int) -> int:
-    """Return how many values a trimmed mean drops at each end: ceil(alpha * n), at most (n - 1) // 2.
-
-    >>> trim_count(0.25, 20), trim_count(0.07, 100), trim_count(0.45, 4)
-    (5, 7, 1)
-    """
-    alpha = _decimal(alpha)
-    if not 0 <= alpha < 0.5:
-        raise InputError(
-            f"alpha, the share trimmed at each end, must be in [0, 0.5), such as 0.25; got {alpha}"
-            + ("; for the median use the rule of that name" if alpha == 0.5 else "")
-        )
-    return min(math.ceil(alpha * n_clients - 1e-9), (n_clients - 1) // 2)
-
-
-def votes_needed(tau: float, n_clients: int, *, strict: bool = False) -> int:
-    """Return the smallest |sum of signs| that is at least tau * n, or above it if strict.
-
-    >>> votes_needed(0.6, 20), votes_needed(0.6, 20, strict=True), votes_needed(0.7, 10)
-    (12, 13, 7)
-    """
-    tau = _decimal(tau)
-    if not 0 <= tau <= 1:
-        raise InputError(
-            f"tau, the agreement of signs a coordinate needs, must be in [0, 1], such as 0.6; got {tau}"
-        )
-    exact, tolerance = tau * n_clients, 1e-9 * n_clients
-    return math.floor(exact + tolerance) + 1 if strict else math.ceil(exact - tolerance)
-
-
-def _decimal(fraction: Any) -> float:
-    """Return the number as written: 0.1 stored in float32 means 0.1, not 0.10000000149."""
-    if isinstance(fraction, bool) or not isinstance(fraction, Real | np.floating):
-        raise InputError(f"a number is needed; got {fraction!r}")
-    return float(str(fraction)) if isinstance(fraction, np.floating) else float(fraction)
 
 
 def mask_notes(n_clients: int, n_votes: int, kept_fraction: float) -> tuple[str, ...]:
@@ -90,7 +54,7 @@ def trim_guarantee(alpha: float, n_clients: int) -> dict[str, Any]:
     {'covered': True, 'tolerates': 5, 'notes': ()}
     """
     n_trimmed = trim_count(alpha, n_clients)
-    n_wanted = math.ceil(_decimal(alpha) * n_clients - 1e-9)
+    n_wanted = math.ceil(as_written(alpha) * n_clients - 1e-9)
     notes: tuple[str, ...] = ()
     if n_trimmed == 0:
         notes = (
@@ -134,15 +98,6 @@ def shares(weights: ArrayLike | None, n_clients: int) -> NDArray[np.float64]:
     if largest == 0:
         return np.full(n_clients, 1 / n_clients)
     return np.asarray(counts / largest / (counts / largest).sum())
-
-
-def check_whole(name: str, value: Any, *, at_least: int) -> None:
-    """Raise unless the setting is a whole number of at least so much.
-
-    >>> check_whole("n_malicious", 2, at_least=0)
-    """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
-        raise InputError(f"{name} must be a whole number from {at_least} on; got {value!r}")
 
 
 def check_positive(name: str, value: Any, *, or_zero: bool = False) -> None:

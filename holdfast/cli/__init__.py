@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from . import advise, theory
 from .demo import demo
 
 __all__ = ["app", "main"]
@@ -16,6 +17,8 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(demo)
+app.command("advise")(advise.advise_command)
+app.add_typer(theory.app, name="theory")
 
 
 def _version(asked: bool) -> None:

@@ -1,1 +1,1 @@
-"""Tables, figures and pages for people. Plotting lives here and nowhere else."""
+"""Tables, figures and pages for people, from results and theory. Plotting lives here and nowhere else."""

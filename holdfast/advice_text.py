@@ -1,0 +1,108 @@
+"""What the adviser says in words: what is guaranteed under which assumption, and what is not safe."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from .federation import Assessment, Federation
+
+__all__ = ["guarantees", "percent", "problems", "region_text"]
+
+
+def guarantees(federation: Federation, found: Assessment) -> Iterator[str]:
+    """Return what the settings guarantee, each with what it assumes.
+
+    >>> federation = Federation(20, 4, 20)
+    >>> next(guarantees(federation, Assessment.of(federation, tau=0.5, alpha=0.25)))[:55]
+    'Range: in a round with at most 5 attackers, every coord'
+    """
+    n, typical = federation.n_per_round, federation.typical_attackers
+    yield (
+        f"Range: in a round with at most {found.n_trimmed} attackers, every coordinate of the update is 0 or"
+        " lies between two honest clients' values, whatever the attackers send. Assumes nothing else."
+    )
+    if found.direction_is_sure:
+        n_helpers = max(0, n - found.n_against - typical)
+        yield (
+            f"Direction: a coordinate that moves goes the way of at least {n - found.n_against} of the {n}"
+            f" clients. To turn one, the {typical} attackers of a typical round need {n_helpers} of the"
+            f" {n - typical} honest clients on their side. Assumes that no client sends exact zeros."
+        )
+    else:
+        yield (
+            f"Direction: none. A coordinate passes with up to {found.n_against} clients against it, and only"
+            f" {found.n_trimmed} are trimmed: magnitudes decide, and the attackers choose theirs."
+        )
+    yield (
+        "Learning: a coordinate that the attackers push against moves the honest way in"
+        f" {percent(found.learns)} of the rounds, and may move theirs in {percent(found.misled)} of them."
+        " Assumes that clients are drawn at random, and that noise flips each honest sign with chance"
+        f" {federation.flip:g}, independently."
+    )
+
+
+def problems(federation: Federation, found: Assessment, risk: float) -> Iterator[str]:
+    """Return why the settings are not safe, if they are not, and what would help.
+
+    >>> federation = Federation(100, 20, 20)
+    >>> len(list(problems(federation, Assessment.of(federation, tau=0.5, alpha=0.45), 0.01)))
+    1
+    """
+    if found.more_than_trimmed_ever > risk:
+        yield (
+            "no alpha is safe: even with the most that can be trimmed at each end,"
+            f" {found.n_trimmed} of {federation.n_per_round}, some round of {federation.n_rounds} draws more"
+            f" attackers than that with chance {percent(found.more_than_trimmed_ever)}; with"
+            f" {_per_round_needed(federation, risk)} clients a round it is at most {percent(risk)}"
+        )
+    if found.misled_ever > risk:
+        yield (
+            f"no tau is safe: an attacked coordinate is turned in some round of {federation.n_rounds} with"
+            f" chance {percent(found.misled_ever)}; more clients a round, or a smaller flip than"
+            f" {federation.flip:g} (larger batches, less noise), would help"
+        )
+
+
+def region_text(federation: Federation, region: tuple[tuple[int, int], ...]) -> str:
+    """Return the feasible settings in one sentence.
+
+    >>> print(region_text(Federation(100, 10, 15), ((7, 2), (7, 3), (7, 4))))
+    alpha 0.46 (trim 7 at each end) and tau 0.4 to 0.7 (2 to 4 against)
+    """
+    if not region:
+        return "none: no pair of settings keeps every risk low enough"
+    trims, masks = sorted({k for k, _ in region}), sorted({m for _, m in region})
+    strict = Assessment.counted(federation, n_trimmed=trims[0], n_against=masks[0])
+    wide = Assessment.counted(federation, n_trimmed=trims[-1], n_against=masks[-1])
+    never = ", never more against than are trimmed" if masks[-1] > trims[0] else ""
+    return (
+        f"alpha {_span(strict.alpha, wide.alpha)} (trim {_span(trims[0], trims[-1])} at each end) and tau"
+        f" {_span(wide.tau, strict.tau)} ({_span(masks[0], masks[-1])} against{never})"
+    )
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def percent(chance: float) -> str:
+    """Return a chance for people: per cent, or a power of ten where that would read as 0.
+
+    >>> percent(0.17660), percent(0.00123), percent(4.1e-06), percent(0.0), percent(1 - 1e-12)
+    ('17.7%', '0.12%', '4e-06', '0%', '>99.9%')
+    """
+    if chance in (0, 1):
+        return f"{chance:.0%}"
+    if chance > 0.9995:
+        return ">99.9%"
+    return f"{100 * chance:.{3 if chance >= 0.1 else 2}g}%" if chance >= 0.0001 else f"{chance:.0e}"
+
+
+def _per_round_needed(federation: Federation, risk: float) -> int:
+    """Return how many clients a round must have so that some alpha is safe. All of them always are enough."""
+    n = federation.n_per_round
+    while n < federation.n_clients:
+        larger = replace(federation, n_per_round=n)
+        if larger.ever(larger.chance_of_more(larger.most_trimmed)) <= risk:
+            return n
+        n += max(1, n // 50)
+    return federation.n_clients

@@ -1,0 +1,119 @@
+"""holdfast advise: which alpha and tau, what they guarantee, what they cost."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ..advice_text import percent, region_text
+from ..adviser import Advice, advise
+from ..federation import Assessment
+from .shown import errors_shown
+
+__all__ = ["advise_command"]
+
+
+def advise_command(
+    clients: Annotated[int, typer.Option(help="Clients there are in all.")],
+    malicious: Annotated[int, typer.Option(help="How many of them are malicious, at most.")],
+    per_round: Annotated[int | None, typer.Option(help="Clients drawn a round; all, if not given.")] = None,
+    rounds: Annotated[int, typer.Option(help="Rounds of the training.")] = 300,
+    flip: Annotated[float, typer.Option(help="Chance that noise flips an honest sign.")] = 0.1,
+    risk: Annotated[float, typer.Option(help="Chance of a failure in all rounds that is accepted.")] = 0.01,
+    learning: Annotated[
+        float, typer.Option(help="Share of rounds in which an attacked coordinate should learn.")
+    ] = 0.5,
+    plot: Annotated[Path | None, typer.Option(help="Draw the feasible region into this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Say which settings of the invariant aggregator fit a federation, and what they are worth."""
+    with errors_shown():
+        advice = advise(
+            n_clients=clients,
+            n_malicious=malicious,
+            n_per_round=per_round,
+            n_rounds=rounds,
+            flip=flip,
+            risk=risk,
+            learning=learning,
+        )
+        if plot is not None:
+            from ..report.advice_figure import draw_region
+
+            draw_region(advice, plot)
+    if as_json:
+        typer.echo(json.dumps(advice.as_dict(), indent=2))
+    else:
+        _show(advice, Console(highlight=False))
+
+
+def _show(advice: Advice, console: Console) -> None:
+    federation, found = advice.federation, advice.recommended
+    console.print(
+        f"{federation.n_clients} clients, {federation.n_malicious} malicious; {federation.n_per_round} a"
+        f" round, {federation.n_rounds} rounds; an honest sign flips with chance {federation.flip:g}\n"
+    )
+    console.print(f"[bold]invariant(tau={found.tau:g}, alpha={found.alpha:g})[/bold]  {found.summary}")
+    if advice.safe:
+        console.print(f"[green]Safe:[/green] every risk is at most {percent(advice.risk)} over all rounds.")
+    else:
+        console.print(f"[red]No setting is safe[/red] at a risk of {percent(advice.risk)}; this is the best:")
+        console.print(_bullets(advice.problems))
+    console.print("\n[bold]Guaranteed[/bold]")
+    console.print(_bullets(advice.guarantees))
+    console.print("\n[bold]Feasible[/bold]")
+    console.print(_bullets((region_text(federation, advice.region),)))
+    console.print("", _table(advice), sep="\n")
+
+
+def _bullets(lines: tuple[str, ...]) -> Table:
+    """Return the lines so that each is wrapped under itself."""
+    grid = Table.grid(padding=(0, 1))
+    for line in lines:
+        grid.add_row(" -", line)
+    return grid
+
+
+def _table(advice: Advice) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("advice", justify="right")
+    for names in advice.published_by_settings:
+        table.add_column("\n".join(names).replace("_", "\n"), justify="right")
+    columns = (advice.recommended, *advice.published_by_settings.values())
+    for label, *cells in zip(_LABELS, *map(_cells, columns), strict=True):
+        table.add_row(label, *cells)
+    return table
+
+
+_LABELS = (
+    "tau",
+    "alpha",
+    "values trimmed at each end",
+    "values averaged",
+    "clients against, at most",
+    "direction sure",
+    "more attackers than trimmed, a round",
+    "  in some round",
+    "attacked coordinate learns, a round",
+    "other coordinate learns, a round",
+    "attacked coordinate misled, a round",
+    "  in some round",
+)
+
+
+def _cells(found: Assessment) -> tuple[str, ...]:
+    counts = (found.n_trimmed, found.n_averaged, found.n_against)
+    chances = (
+        found.more_than_trimmed,
+        found.more_than_trimmed_ever,
+        found.learns,
+        found.learns_unattacked,
+        found.misled,
+        found.misled_ever,
+    )
+    sure = "yes" if found.direction_is_sure else "NO"
+    return (f"{found.tau:g}", f"{found.alpha:g}", *map(str, counts), sure, *map(percent, chances))

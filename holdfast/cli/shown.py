@@ -1,0 +1,20 @@
+"""How a command ends that cannot do what was asked: one line that says why, and an exit code of 1."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from ..errors import HoldfastError
+
+__all__ = ["errors_shown"]
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show an error of holdfast as one line instead of a traceback."""
+    try:
+        yield
+    except HoldfastError as error:
+        typer.secho(str(error), fg="red", err=True)
+        raise typer.Exit(1) from None

@@ -1,0 +1,65 @@
+"""holdfast theory: the formulas held against the rules, and the figures drawn."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..theory_check import Finding, check_theory
+from .shown import errors_shown
+
+__all__ = ["app", "check", "figures"]
+
+app = typer.Typer(help="The theory, checked and drawn.", no_args_is_help=True)
+
+
+@app.command()
+def check(
+    samples: Annotated[int, typer.Option(help="Coordinates made up for each simulation.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Run the real aggregators on made-up gradients and compare with every formula."""
+    with errors_shown():
+        findings = check_theory(n_samples=samples, seed=seed)
+    n_wrong = sum(not finding.holds for finding in findings)
+    if as_json:
+        rows = [asdict(f) | {"deviation": f.deviation, "holds": f.holds} for f in findings]
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        for line in _lines(findings):
+            typer.echo(line)
+        typer.echo(
+            f"\n{len(findings) - n_wrong} of {len(findings)} within 4 standard errors of what the rules do;"
+            f" {samples} samples each, 'by flips' counts exactly."
+        )
+    if n_wrong:
+        raise typer.Exit(1)
+
+
+@app.command()
+def figures(
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("docs/figures"),
+) -> None:
+    """Draw the figures of the paper that the theory explains."""
+    with errors_shown():
+        from ..report.theory_figures import draw_figures
+
+        for path in draw_figures(out):
+            typer.echo(str(path))
+
+
+def _lines(findings: tuple[Finding, ...]) -> Iterator[str]:
+    yield f"{'':24}{'as printed':>12}{'exact':>12}{'measured':>12}{'s.e. off':>10}"
+    before = ""
+    for finding in findings:
+        if finding.statement != before:
+            yield finding.statement
+        before = finding.statement
+        printed = "" if finding.printed is None else f"{finding.printed:.4g}"
+        off = "equal" if finding.n_samples is None and finding.holds else f"{finding.deviation:+.1f}"
+        numbers = f"{printed:>12}{finding.formula:>12.4g}{finding.measured:>12.4g}{off:>10}"
+        yield f"  {finding.event:22}{numbers}" + ("" if finding.holds else "  WRONG")

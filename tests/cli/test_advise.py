@@ -1,0 +1,53 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from holdfast.cli import app
+
+CIFAR = ["advise", "--clients", "100", "--per-round", "20", "--malicious", "20"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "120"})
+
+
+def test_the_paper_setting_is_said_not_to_be_safe():
+    result = run(*CIFAR, "--flip", "0.1", "--rounds", "300")
+    assert result.exit_code == 0
+    assert "invariant(tau=0.5, alpha=0.45)" in result.output
+    assert "No setting is safe at a risk of 1%" in result.output
+    for column in ("cifar10", "twitter", "phishing", "released"):
+        assert column in result.output
+
+
+def test_a_safe_one_is_said_to_be_safe_with_its_region():
+    result = run("advise", "--clients", "30", "--malicious", "5")
+    assert "Safe: every risk is at most 1%" in result.output
+    assert "Feasible" in result.output
+    assert "alpha 0.16 to 0.46" in result.output
+
+
+def test_json_is_json():
+    stored = json.loads(run(*CIFAR, "--json").stdout)
+    assert stored["settings"] == {"tau": 0.5, "alpha": 0.45}
+    assert stored["safe"] is False
+
+
+def test_plot_draws_the_region(tmp_path):
+    pytest.importorskip("matplotlib")
+    assert run(*CIFAR, "--plot", str(tmp_path / "region.svg")).exit_code == 0
+    assert (tmp_path / "region.svg").read_text().startswith("<?xml")
+
+
+def test_attackers_of_half_and_more_get_a_clear_answer():
+    result = run("advise", "--clients", "10", "--malicious", "5")
+    assert result.exit_code == 1
+    assert "no setting is safe: 5 of 10 clients are malicious" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_figure_of_no_known_kind_is_refused(tmp_path):
+    result = run(*CIFAR, "--plot", str(tmp_path / "region.docx"))
+    assert result.exit_code == 1
+    assert "must end in one of" in result.output

@@ -1,0 +1,49 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from holdfast.cli import app, theory
+from holdfast.theory_check import Finding
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["theory", *arguments])
+
+
+def test_check_shows_formula_and_measurement_and_passes():
+    result = run("check", "--samples", "1000")
+    assert result.exit_code == 0
+    assert "as printed" in result.output
+    assert "within 4 standard errors" in result.output
+    assert "WRONG" not in result.output
+
+
+def test_check_as_json_is_json():
+    rows = json.loads(run("check", "--samples", "200", "--json").stdout)
+    assert all(row["holds"] for row in rows)
+
+
+def test_check_fails_where_a_formula_is_wrong(monkeypatch):
+    wrong = Finding("a coin", "heads", 0.5, measured=0.9, n_samples=100)
+    monkeypatch.setattr(theory, "check_theory", lambda **_: (wrong,))
+    result = run("check")
+    assert result.exit_code == 1
+    assert "WRONG" in result.output
+
+
+def test_bad_samples_are_refused():
+    result = run("check", "--samples", "0")
+    assert result.exit_code == 1
+    assert "n_samples must be a whole number from 1 on; got 0" in result.output
+
+
+def test_figures_are_written(tmp_path):
+    pytest.importorskip("matplotlib")
+    result = run("figures", "--out", str(tmp_path))
+    assert result.exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} >= {
+        "f1-landscapes.png",
+        "f2-failures.png",
+        "f3-fltrust.png",
+    }

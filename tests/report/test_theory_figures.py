@@ -1,0 +1,45 @@
+import builtins
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from holdfast.adviser import advise
+from holdfast.errors import InputError
+from holdfast.report.advice_figure import FLAWS, _flaws
+from holdfast.report.failure_figures import fltrust_curve
+from holdfast.report.plotting import new_figure
+from holdfast.report.theory_figures import draw_figures
+
+
+def test_all_figures_are_written_and_small_and_the_same_each_time(tmp_path):
+    first = [path.read_bytes() for path in draw_figures(tmp_path / "a")]
+    second = [path.read_bytes() for path in draw_figures(tmp_path / "b")]
+    assert first == second
+    assert all(10_000 < len(picture) < 150_000 for picture in first)
+
+
+def test_the_curve_is_the_closed_form_with_the_search_on_it():
+    line, dots = (drawn.get_xydata() for drawn in fltrust_curve().axes[0].lines[1:3])
+    np.testing.assert_allclose(dots[:, 1], np.interp(dots[:, 0], *line.T), atol=1e-4)
+
+
+@pytest.mark.parametrize("per_round", [15, 20, 25])
+def test_the_map_calls_safe_what_the_advice_does(per_round):
+    advice = advise(n_clients=100, n_malicious=10, n_per_round=per_round)
+    safe = np.argwhere(_flaws(advice) == list(FLAWS).index("safe"))
+    assert {(k, m) for m, k in safe.tolist()} == set(advice.region)
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InputError, match=r"figures need matplotlib: install holdfast\[report\]"):
+        new_figure(1, 1)

@@ -1,0 +1,6 @@
+"""The numbers every implementation of the theory must meet."""
+
+import json
+from pathlib import Path
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "theory.json").read_text())

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+
+from holdfast.errors import InputError
+from holdfast.theory import (
+    SignRule,
+    chances_of,
+    invariant_rule,
+    mean_rule,
+    median_rule,
+    one_dimension,
+    trimmed_mean_rule,
+    unequal_clients,
+)
+
+from .golden import GOLDEN
+
+SETTING = GOLDEN["single_dimension"]
+N, N_ATTACKERS, ALPHA, TAU = (SETTING[name] for name in ("N", "N_malicious", "alpha", "tau"))
+
+
+@pytest.mark.parametrize("row", SETTING["rows"], ids=lambda row: f"p={row['p']}")
+def test_the_exact_probabilities_are_the_golden_ones(row):
+    at = {"n_attackers": N_ATTACKERS, "flip": row["p"]}
+    wide = one_dimension(invariant_rule(N, tau=TAU, alpha=ALPHA), **at)
+    strict = one_dimension(invariant_rule(N, tau=TAU, alpha=ALPHA, strict=True), **at)
+    trimmed = one_dimension(trimmed_mean_rule(N, alpha=ALPHA), **at)
+    assert wide.p_minus == pytest.approx(row["exact_ge"]["p_minus"], rel=1e-11)
+    assert wide.p_plus == pytest.approx(row["exact_ge"]["p_plus_invariant"], rel=1e-11)
+    assert trimmed.p_plus == pytest.approx(row["exact_ge"]["p_plus_trim"], rel=1e-11)
+    assert trimmed.p_minus == pytest.approx(wide.p_minus, rel=1e-11)
+    assert strict.p_minus == pytest.approx(row["exact_gt"]["p_minus"], rel=1e-11)
+    assert strict.p_plus == pytest.approx(row["exact_gt"]["p_plus_invariant"], rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    "case", GOLDEN["outcome_by_flips"], ids=lambda c: f"{c['task']}-{'gt' if c['strict'] else 'ge'}"
+)
+def test_the_chances_of_the_outcomes_are_the_golden_ones(case):
+    rule = invariant_rule(case["N"], tau=case["tau"], alpha=0.25, strict=case["strict"])
+    for p, expected in case["prob"].items():
+        found = one_dimension(rule, n_attackers=case["N_malicious"], flip=float(p))
+        assert found.benign == pytest.approx(expected["benign"], rel=1e-5)
+        assert found.contested == pytest.approx(expected["contested"], rel=1e-5)
+        assert found.zeroed == pytest.approx(expected["zero"], rel=1e-5)
+        assert found.malicious == pytest.approx(expected["malicious"], rel=1e-5)
+
+
+def test_a_mean_has_no_chance_against_an_attacker():
+    chances = one_dimension(mean_rule(N), n_attackers=N_ATTACKERS, flip=[0.0, 0.1, 0.3])
+    np.testing.assert_array_equal(chances.p_minus, 0)
+    np.testing.assert_allclose(chances.p_plus, 1, rtol=1e-12)
+
+
+def test_the_median_is_the_trimmed_mean_that_trims_all_it_can():
+    at = {"n_attackers": 4, "flip": 0.2}
+    assert (
+        one_dimension(median_rule(20), **at).p_plus
+        == one_dimension(trimmed_mean_rule(20, alpha=0.45), **at).p_plus
+    )
+
+
+def test_attackers_and_flips_broadcast():
+    rule = invariant_rule(20, tau=0.5, alpha=0.25)
+    table = one_dimension(rule, n_attackers=[[0], [4], [6]], flip=[0.1, 0.2])
+    assert table.benign.shape == (3, 2)
+    assert table.benign[1, 1] == one_dimension(rule, n_attackers=4, flip=0.2).benign
+    np.testing.assert_array_equal(table.benign[2], 0)
+
+
+def test_chances_sum_to_one_and_stay_finite_for_ten_thousand_clients():
+    rule = invariant_rule(10_000, tau=0.5, alpha=0.25)
+    found = one_dimension(rule, n_attackers=2_000, flip=[0.0, 0.01, 0.06, 0.0625, 0.3, 1.0])
+    total = found.benign + found.contested + found.zeroed + found.malicious
+    np.testing.assert_allclose(total, 1, atol=1e-9)
+    assert (np.diff(found.benign) <= 1e-11).all()
+    assert found.benign.max() <= 1
+    assert found.malicious[-1] == 1
+
+
+def test_equal_clients_are_a_case_of_unequal_ones():
+    rule = invariant_rule(15, tau=0.2, alpha=0.25)
+    equal, unequal = one_dimension(rule, n_attackers=2, flip=0.2), unequal_clients(rule, flips=[0.2] * 13)
+    for name in ("benign", "contested", "zeroed", "malicious"):
+        assert getattr(unequal, name) == pytest.approx(getattr(equal, name), rel=1e-12)
+
+
+def test_the_largest_flip_for_all_is_the_pessimists_answer():
+    rule = invariant_rule(20, tau=0.5, alpha=0.25)
+    flips = np.linspace(0.01, 0.2, 16)
+    pessimist = one_dimension(rule, n_attackers=4, flip=flips.max())
+    exact = unequal_clients(rule, flips=flips)
+    assert exact.p_minus > pessimist.p_minus
+    assert exact.p_plus < pessimist.p_plus
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: one_dimension(mean_rule(5), n_attackers=6, flip=0.1), "n_attackers .* at most 5; got 6"),
+        (lambda: one_dimension(mean_rule(5), n_attackers=1, flip=-0.1), "flip must be .* got -0.1"),
+        (
+            lambda: one_dimension(mean_rule(5), n_attackers=1.5, flip=0.1),
+            "whole numbers from 0 to 5; got 1.5",
+        ),
+        (
+            lambda: unequal_clients(mean_rule(2), flips=[0.1] * 3),
+            "one chance an honest client, at most 2; got 3",
+        ),
+        (lambda: chances_of(SignRule(3), np.ones(3)), r"chances of 0..3 values; got shape \(3,\)"),
+    ],
+)
+def test_bad_input_is_refused(call, says):
+    with pytest.raises(InputError, match=says):
+        call()
