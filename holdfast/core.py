@@ -99,7 +99,9 @@ class Bound(Generic[R]):
 def _inputs(function: Callable[..., Any]) -> Mapping[str, bool]:
     """Return the inputs a function asks for, and whether it cannot do without."""
     parameters = inspect.signature(function).parameters.items()
-    return {name: p.default is p.empty for name, p in parameters if name in INPUTS}
+    return {
+        name: p.default is p.empty for name, p in parameters if name in INPUTS and p.kind is p.KEYWORD_ONLY
+    }
 
 
 def bind(function: Callable[..., R], **settings: Any) -> Bound[R]:
