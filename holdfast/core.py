@@ -67,10 +67,19 @@ class Bound(Generic[R]):
 
     def __call__(self, *args: Any, **inputs: Any) -> R:
         """Call the function with its settings and the inputs it asks for."""
+        unknown = [name for name in inputs if name not in INPUTS]
+        if unknown:
+            raise InputError(
+                f"{unknown[0]!r} is not an input of a round; {nearest(unknown[0], INPUTS)}"
+                f"Settings are filled in beforehand: bind({self.name}, {unknown[0]}=...)"
+            )
         wanted = {name: value for name, value in inputs.items() if self.needs(name) and value is not None}
         missing = [
             name for name, required in _inputs(self.function).items() if required and name not in wanted
         ]
+        if "state" in missing:  # there is none before the first round
+            missing.remove("state")
+            wanted["state"] = None
         if missing:
             needs = "; ".join(f"{name}= ({INPUTS[name]})" for name in missing)
             raise InputError(f"{self.name} needs {needs}")
@@ -111,6 +120,11 @@ def bind(function: Callable[..., R], **settings: Any) -> Bound[R]:
     >>> print(bind(invariant, alpha=0.1))
     invariant(tau=0.6, alpha=0.1, strict=False)
     """
+    if not inspect.isroutine(function):
+        raise InputError(
+            f"a rule is a plain function, such as holdfast.invariant; got {type(function).__name__}."
+            " bind(function, setting=...) fills in its settings"
+        )
     known = {
         name: p
         for name, p in inspect.signature(function).parameters.items()

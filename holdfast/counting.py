@@ -17,7 +17,7 @@ def trim_count(alpha: float, n_clients: int) -> int:
     >>> trim_count(0.25, 20), trim_count(0.07, 100), trim_count(0.45, 4)
     (5, 7, 1)
     """
-    alpha = as_written(alpha)
+    alpha = as_written(alpha, "alpha")
     if not 0 <= alpha < 0.5:
         raise InputError(
             f"alpha, the share trimmed at each end, must be in [0, 0.5), such as 0.25; got {alpha}"
@@ -32,7 +32,7 @@ def votes_needed(tau: float, n_clients: int, *, strict: bool = False) -> int:
     >>> votes_needed(0.6, 20), votes_needed(0.6, 20, strict=True), votes_needed(0.7, 10)
     (12, 13, 7)
     """
-    tau = as_written(tau)
+    tau = as_written(tau, "tau")
     if not 0 <= tau <= 1:
         raise InputError(
             f"tau, the agreement of signs a coordinate needs, must be in [0, 1], such as 0.6; got {tau}"
@@ -50,14 +50,14 @@ def largest_minority(n_votes: int, n_clients: int) -> int:
     return max(0, n_clients - n_votes) // 2
 
 
-def as_written(fraction: Any) -> float:
+def as_written(fraction: Any, name: str = "a share") -> float:
     """Return the number as written: 0.1 stored in float32 means 0.1, not 0.10000000149.
 
     >>> as_written(np.float32(0.1))
     0.1
     """
     if isinstance(fraction, bool) or not isinstance(fraction, Real | np.floating):
-        raise InputError(f"a number is needed; got {fraction!r}")
+        raise InputError(f"{name} must be a number; got {fraction!r}")
     return float(str(fraction)) if isinstance(fraction, np.floating) else float(fraction)
 
 

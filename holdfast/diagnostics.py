@@ -1,5 +1,6 @@
 """What a round has to say of itself: one dataclass for all rules, printable and JSON-able."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
@@ -49,6 +50,7 @@ class Diagnostics:
     tolerates: int | None = None  # how many malicious clients that guarantee allows in this round
     kept_fraction: float | None = None  # of the coordinates, by the rule's mask
     client_weights: FloatArray | None = None  # of each row in the update, where the rule is a weighted sum
+    selected: NDArray[np.bool_] | None = None  # who has a say at all, where the rule selects
 
     norms: FloatArray | None = None  # length of each client's update
     cosines: FloatArray | None = None  # of each client's update with the aggregated one
@@ -89,21 +91,23 @@ class Diagnostics:
 
     def _client_table(self) -> Iterator[str]:
         columns = {
-            "weight": (self.client_weights, "8.4f"),
-            "norm": (self.norms, "10.4g"),
-            "cosine": (self.cosines, "8.3f"),
-            "opposed": (self.opposed_share, "8.1%"),
-            "trimmed": (self.trimmed_share, "8.1%"),
+            "selected": (None if self.selected is None else np.where(self.selected, "yes", "no"), 8, ""),
+            "weight": (self.client_weights, 8, ".4f"),
+            "norm": (self.norms, 10, ".4g"),
+            "cosine": (self.cosines, 8, ".3f"),
+            "opposed": (self.opposed_share, 8, ".1%"),
+            "trimmed": (self.trimmed_share, 8, ".1%"),
         }
-        shown = {title: (values, spec) for title, (values, spec) in columns.items() if values is not None}
+        shown = {title: (v, width, spec) for title, (v, width, spec) in columns.items() if v is not None}
         if not shown:
             return
-        width = max(6, *(len(str(client)) for client in self.clients))
-        titles = (f"{title:>{int(spec.split('.')[0])}}" for title, (_, spec) in shown.items())
-        yield f"  {'client':>{width}}" + "".join(f"  {title}" for title in titles)
+        label = max(6, *(len(str(client)) for client in self.clients))
+        yield f"  {'client':>{label}}" + "".join(
+            f"  {title:>{width}}" for title, (_, width, _) in shown.items()
+        )
         for row, client in enumerate(self.clients):
-            cells = "".join(f"  {values[row]:{spec}}" for values, spec in shown.values())
-            yield f"  {client!s:>{width}}{cells}"
+            cells = (f"  {format(values[row], spec):>{width}}" for values, width, spec in shown.values())
+            yield f"  {client!s:>{label}}{''.join(cells)}"
 
     def _agreement(self) -> Iterator[str]:
         if self.consistency is None or not self.consistency.sum():
@@ -123,7 +127,9 @@ def _counted(n: int, thing: str) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no infinity: the length of a row of 1e200, say
     if isinstance(value, Dropped):
         return {"client": _plain(value.client), "reason": value.reason}
     if isinstance(value, tuple | list):

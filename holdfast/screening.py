@@ -4,7 +4,7 @@ Nothing a client sends raises. What the caller sets wrongly does.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -16,8 +16,8 @@ from . import kernels
 from .core import Aggregate, Bound, bind
 from .diagnostics import Diagnostics, Dropped
 from .errors import InputError, NonFiniteError, TooFewClientsError
-from .layout import Layer, Layout, Unfit, layers_of
-from .updates import Rows, Updates, sent_by_clients
+from .layout import Layer, Layout, Unfit, layers_of, widened
+from .updates import Rows, Updates, base_of, sent_by_clients
 
 __all__ = ["MAX_EXAMPLES", "Screened", "defend", "screen"]
 
@@ -45,7 +45,7 @@ class Screened:
         """Return the same without the rows at these positions, the reason given."""
         stay = [i for i in range(len(self.rows)) if i not in set(positions)]
         return Screened(
-            self.rows.select(stay),
+            replace(self.rows.select(stay), positions=None),
             tuple(self.clients[i] for i in stay),
             None if self.weights is None else self.weights[stay],
             (*self.dropped, *(Dropped(self.clients[i], reason) for i in positions)),
@@ -110,7 +110,11 @@ def defend(
     """
     bound = rule if isinstance(rule, Bound) else bind(rule)
     fitting = _fitting(updates, base=base, params=params, weights=weights, clients=clients)
-    fitting = replace(fitting, rows=replace(fitting.rows, explain=explain))
+    fitting = replace(fitting, rows=replace(fitting.rows, explain=explain or fitting.rows.explain))
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise InputError(
+            f"rng must be a numpy Generator, numpy.random.default_rng(seed); got {type(rng).__name__}"
+        )
     inputs = {"params": params, "state": state, "previous": previous, "reference": reference, "rng": rng}
     while fitting.clients:
         try:
@@ -122,6 +126,7 @@ def defend(
             if not fitting.dropped:
                 raise
             return _unchanged(bound, fitting, state, f"{error}, after {len(fitting.dropped)} were dropped")
+        result = replace(result, update=_in_form(bound, fitting.rows.layout, result.update))
         if not _is_finite(result.update):
             return _unchanged(bound, fitting, state, "the aggregated update is not finite")
         return _told(bound, fitting, result)
@@ -138,14 +143,10 @@ def _fitting(
         layout, sent, base_arrays = updates.layout, list(updates.arrays), updates.base
         accept: Callable[[Any], Any] = tuple
     else:
-        layout, sent = _server_layout(updates, base=base, params=params), sent_by_clients(updates)
-        base_arrays = None if base is None else layers_of(base)[1]
-        accept = layout.accept
-    ids = list(range(len(sent))) if clients is None else list(clients)
-    counts = [1.0] * len(sent) if weights is None else list(weights)
-    for name, values in (("clients", ids), ("weights", counts)):
-        if len(values) != len(sent):
-            raise InputError(f"{name} must hold one entry a client: {len(sent)}; got {len(values)}")
+        layout, base_arrays = _server_layout(updates, base=base, params=params)
+        sent, accept = sent_by_clients(updates), layout.accept
+    ids = list(range(len(sent))) if clients is None else _per_client("clients", clients, len(sent))
+    counts = [1.0] * len(sent) if weights is None else _per_client("weights", weights, len(sent))
 
     arrays, fit_ids, fit_counts, dropped = [], [], [], []
     for client, given, count in zip(ids, sent, counts, strict=True):
@@ -156,26 +157,47 @@ def _fitting(
         except Unfit as reason:
             del arrays[len(fit_ids) :]
             dropped.append(Dropped(client, str(reason)))
-    rows = Rows(layout, tuple(arrays), base_arrays)
+    explain = isinstance(updates, Rows) and updates.explain
+    rows = Rows(layout, tuple(arrays), base_arrays, explain)
     return Screened(rows, tuple(fit_ids), None if weights is None else np.array(fit_counts), tuple(dropped))
 
 
-def _server_layout(updates: Any, *, base: Any, params: Any) -> Layout:
-    if base is not None:
-        return Layout.of(base, name="base")
-    if params is not None:
-        return Layout.of(params, name="params")
-    if isinstance(updates, list | tuple):
+def _per_client(name: str, values: Any, n_clients: int) -> list[Any]:
+    """Return one entry a client, as the caller gave them."""
+    if isinstance(values, Mapping | str) or not hasattr(values, "__len__"):
         raise InputError(
-            "a list of what clients sent needs the server's own model to tell which shape is right:"
-            " pass base= if they sent models, params= if they sent updates"
+            f"{name} must be a list with one entry a client, in the order of the updates; got"
+            f" {type(values).__name__}"
         )
+    if len(values) != n_clients:
+        raise InputError(f"{name} must hold one entry a client: {n_clients}; got {len(values)}")
+    return list(np.asarray(values) if hasattr(values, "__array__") else values)
+
+
+def _server_layout(updates: Any, *, base: Any, params: Any) -> tuple[Layout, tuple[Any, ...] | None]:
+    """Return the form that counts, and the base's numbers if there is one."""
+    layout, base_arrays = (None, None) if base is None else base_of(base)
+    if layout is None and params is not None:
+        layout = Layout.of(params, name="params")
+    if isinstance(updates, list | tuple):
+        if layout is None:
+            raise InputError(
+                "a list of what clients sent needs the server's own model to tell which shape is right:"
+                " pass base= if they sent models, params= if they sent updates"
+            )
+        return layout, base_arrays
     sent_by_clients(updates)
     try:
         layer, _ = Layer.read(updates)
     except Unfit as reason:
         raise InputError(f"updates: {reason}") from None
-    return Layout((replace(layer, shape=layer.shape[1:]),), is_single=True)
+    stacked = Layout((replace(layer, shape=layer.shape[1:]),), is_single=True)
+    if layout is not None and (not layout.is_single or layout.layers[0].shape != stacked.layers[0].shape):
+        raise InputError(
+            f"updates hold rows of shape {stacked.described}, the server's model is {layout.described}:"
+            " pass both in the same form"
+        )
+    return layout or stacked, base_arrays
 
 
 def _examples(count: Any) -> float:
@@ -185,7 +207,7 @@ def _examples(count: Any) -> float:
     except (OverflowError, TypeError):  # an integer beyond all floats, a complex number
         examples = np.nan
     if not 0 <= examples <= MAX_EXAMPLES:
-        said = f"{examples:g}" if isinstance(count, float | np.floating) else f"a {type(count).__name__}"
+        said = type(count).__name__ if np.isnan(examples) else f"{examples:g}"
         raise Unfit(f"impossible sample count: {said}, not a number in 0 to {MAX_EXAMPLES}")
     return examples
 
@@ -207,6 +229,21 @@ def _unchanged(bound: Bound[Aggregate], fitting: Screened, state: Any, why: str)
     return _told(bound, fitting, Aggregate(zero, state, said))
 
 
+def _in_form(bound: Bound[Aggregate], layout: Layout, update: Any) -> Any:
+    """Return what a rule gave in the form of one update; a rule of one's own may give it flat."""
+    try:
+        layout.accept(update)
+        return update
+    except Unfit as reason:
+        flat = np.asarray(update) if hasattr(update, "__array__") else np.empty(0)
+        if flat.shape == (layout.dim,) and flat.dtype.kind == "f":
+            return layout.restored(np.ascontiguousarray(flat, dtype=layout.compute_dtype))
+        raise InputError(
+            f"{bound.name} returned an update that does not fit: {reason}; a rule returns"
+            " Aggregate(update) in the form of one client's update, or flat"
+        ) from None
+
+
 def _is_finite(update: Any) -> bool:
     _, arrays, _ = layers_of(update)
-    return all(bool(np.isfinite(widened).all()) for widened in arrays)
+    return all(bool(np.isfinite(widened(array, np.dtype(np.float64))).all()) for array in arrays)

@@ -17,7 +17,8 @@ R = TypeVar("R")
 def n_threads() -> int:
     """Return HOLDFAST_THREADS if set, else every core this process may use.
 
-    OMP_NUM_THREADS is an upper limit: pools such as Ray's give it to their workers so that they share cores.
+    Without it, OMP_NUM_THREADS is an upper limit: pools such as Ray's give it to their workers, which share
+    the cores.
 
     >>> n_threads() >= 1
     True

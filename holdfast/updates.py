@@ -46,6 +46,7 @@ class Rows:
     arrays: tuple[tuple[Array, ...], ...]  # [client][layer]
     base: tuple[Array, ...] | None = None  # [layer]; if given, the arrays are models and this is subtracted
     explain: bool = False
+    positions: tuple[int, ...] | None = None  # of a selection's rows among all
 
     def __len__(self) -> int:
         """Return the number of clients."""
@@ -54,9 +55,7 @@ class Rows:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Return all rows as one new matrix, for rules written in plain NumPy; refuse non-finite rows."""
         matrix = self.block(0, self.dim)
-        is_fine = (np.abs(matrix) <= self.limits(0, self.dim)).all(axis=1)
-        if not is_fine.all():
-            raise NonFiniteError(tuple(np.flatnonzero(~is_fine).tolist()))
+        self.refuse(np.asarray(~(np.abs(matrix) <= self.limits(0, self.dim)).all(axis=1)))
         return matrix if dtype is None else matrix.astype(dtype, copy=False)
 
     @property
@@ -88,8 +87,21 @@ class Rows:
         return limits
 
     def select(self, clients: Sequence[int] | NDArray[np.intp]) -> "Rows":
-        """Return the rows of these clients only."""
-        return replace(self, arrays=tuple(self.arrays[client] for client in clients))
+        """Return the rows of these clients only; what is wrong with one is told by its position here."""
+        before = range(len(self)) if self.positions is None else self.positions
+        return replace(
+            self,
+            arrays=tuple(self.arrays[client] for client in clients),
+            positions=tuple(before[client] for client in clients),
+        )
+
+    def refuse(self, is_bad: Array, problem: str = "NaN, infinite or overflowing values") -> None:
+        """Raise NonFiniteError if any row is bad, naming all that are."""
+        bad = np.flatnonzero(is_bad).tolist()
+        if bad:
+            raise NonFiniteError(
+                tuple(self.positions[row] if self.positions else row for row in bad), problem
+            )
 
     def pieces(self, start: int, stop: int) -> Iterator[tuple[int, slice, slice]]:
         """Yield (layer, the part of it that lies in the block, the part of the block that it fills)."""
@@ -117,12 +129,14 @@ def rows_of(updates: Updates, *, base: Any = None, explain: bool = False) -> Row
     if isinstance(updates, Rows):
         if base is not None:
             raise InputError("these rows have their base already; pass base= where they are made, once")
+        if len(updates) == 0:
+            raise TooFewClientsError("a rule needs at least 1 client; got none")
         return replace(updates, explain=updates.explain or explain)
     sent = sent_by_clients(updates)
     if not sent:
         raise TooFewClientsError("a rule needs at least 1 client; got none")
     if base is not None:
-        layout, base_arrays = Layout.of(base, name="base"), layers_of(base)[1]
+        layout, base_arrays = base_of(base)
     else:
         layout, base_arrays = _common_layout(sent), None
     arrays = []
@@ -134,11 +148,20 @@ def rows_of(updates: Updates, *, base: Any = None, explain: bool = False) -> Row
     return Rows(layout, tuple(arrays), base_arrays, explain)
 
 
+def base_of(base: Any) -> tuple[Layout, tuple[Array, ...] | None]:
+    """Return the form and the numbers of the global model, which must be finite."""
+    layout = Layout.of(base, name="base")
+    arrays = layers_of(base)[1]
+    if not all(np.isfinite(widened(array, layout.compute_dtype)).all() for array in arrays):
+        raise InputError("base, the global model, holds NaN or infinite values")
+    return layout, arrays
+
+
 def sent_by_clients(updates: Any) -> list[Any]:
     """Return what each client sent, one item a client, however the round is given."""
     if isinstance(updates, list | tuple):
         return list(updates)
-    if not hasattr(updates, "__array__"):
+    if not hasattr(updates, "__array__") or not hasattr(updates, "shape"):
         raise InputError(
             f"updates must be an array or a list with one item a client; got {type(updates).__name__}"
         )
@@ -146,7 +169,10 @@ def sent_by_clients(updates: Any) -> list[Any]:
         raise InputError(
             f"updates must have one row a client: (n_clients, dim); got shape {tuple(updates.shape)}"
         )
-    return list(updates)
+    try:
+        return list(np.asarray(updates) if isinstance(updates, np.ndarray) else updates)
+    except (TypeError, RuntimeError) as error:  # a tensor that is sparse or quantised
+        raise InputError(f"updates cannot be read as rows: {error}") from None
 
 
 def _common_layout(sent: list[Any]) -> Layout:
@@ -170,4 +196,12 @@ def flat_piece(array: Array, piece: slice) -> Array:
     """
     if array.flags.c_contiguous:
         return array.reshape(-1)[piece]
-    return array[piece] if array.ndim == 1 else np.asarray(array.flat[piece])
+    while array.ndim > 1 and array.shape[0] == 1:
+        array = array[0]
+    if array.ndim == 1:
+        return array[piece]
+    # Whole slices of the first axis that cover the piece: far quicker than one number after the other.
+    size = array[0].size
+    first, last = piece.start // size, -(-piece.stop // size)
+    slab = np.ascontiguousarray(array[first:last]).reshape(-1)
+    return slab[piece.start - first * size : piece.stop - first * size]

@@ -1,4 +1,5 @@
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -34,11 +35,23 @@ def test_a_bound_rule_takes_only_the_inputs_it_asks_for():
         (lambda: bind(krum), r"krum needs n_malicious; for example bind\(krum, n_malicious=...\)"),
         (lambda: bind(multi_krum, n_malicious=1, weights=[1]), "'weights' is an input, given each round"),
         (lambda: bind(trimmed_mean, alpha=[0.1]), "must be hashable"),
+        (lambda: bind("invariant"), "a rule is a plain function, such as holdfast.invariant; got str"),
+        (lambda: bind(partial(invariant, tau=0.1)), "got partial"),
+        (lambda: bind(invariant)(np.ones((3, 2)), tau=0.1), r"filled in beforehand: bind\(invariant, tau="),
+        (lambda: bind(multi_krum, n_malicious=1)(np.ones((5, 2)), wieghts=[1]), "did you mean 'weights'"),
     ],
 )
 def test_a_wrong_setting_is_refused_when_it_is_bound(make, says):
     with pytest.raises(InputError, match=says):
         make()
+
+
+def test_a_rule_that_keeps_a_state_gets_none_at_first():
+    def counting(updates, *, state):
+        return type(trimmed_mean(updates))(np.zeros(2), state=(state or 0) + 1)
+
+    first = bind(counting)(np.ones((3, 2)), state=None)
+    assert bind(counting)(np.ones((3, 2)), state=first.state).state == 2
 
 
 def test_a_setting_of_ones_own_rule_is_bound_the_same_way():

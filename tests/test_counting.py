@@ -23,7 +23,7 @@ def test_fractions_mean_what_was_written():
     assert trim_count(np.float32(0.1), 30) == 3
     assert votes_needed(np.float32(0.7), 10) == 7
     assert as_written(1) == 1.0
-    with pytest.raises(InputError, match="a number is needed; got 'half'"):
+    with pytest.raises(InputError, match="must be a number; got 'half'"):
         as_written("half")
 
 

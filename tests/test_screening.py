@@ -1,3 +1,4 @@
+import json
 import logging
 
 import numpy as np
@@ -107,7 +108,18 @@ def test_finite_but_huge_rows_never_make_a_result_that_is_not_finite(rule):
     rows = [row.astype(np.float32) for row in honest(5)]
     huge = np.full(6, 3.4e38, dtype=np.float32)
     result = defend([*rows, huge, -huge, huge, -huge], rule, params=rows[0], **inputs(6, np.float32))
+    assert result.diagnostics.aggregated
     assert np.isfinite(result.update).all()
+    json.dumps(result.diagnostics.as_dict(), allow_nan=False)
+
+
+@every_rule
+@pytest.mark.parametrize("size", [5e153, 1e200])
+def test_huge_doubles_never_stop_a_round_nor_its_explanation(rule, size):
+    result = defend(np.array([*honest(), np.full(6, size)]), rule, explain=True, **inputs(6))
+    assert result.diagnostics.aggregated
+    assert np.isfinite(result.update).all()
+    json.dumps(result.diagnostics.as_dict(), allow_nan=False)
 
 
 def test_doubles_whose_length_overflows_are_dropped_where_lengths_count():
@@ -140,7 +152,57 @@ def test_attackers_at_the_edge_of_float32_cannot_leave_the_benign_range(rule):
     benign = rng.normal(size=(15, 1000)).astype(np.float32)
     attackers = np.where(rng.random((5, 1000)) < 0.5, 1e38, -1e38).astype(np.float32)
     update = defend(np.vstack([benign, attackers]), rule).update
-    assert (((benign.min(0) <= update) & (update <= benign.max(0))) | (update == 0)).all()
+    may_be_zero = (update == 0) if rule is invariant else False
+    assert (((benign.min(0) <= update) & (update <= benign.max(0))) | may_be_zero).all()
+    assert update.any()
+
+
+def test_everybody_keeps_the_own_weight_after_a_drop():
+    rows, weights = honest(), [1, 2, 3, 4, 5, 6, 7, 8]
+    rows[2] = with_value(np.nan)
+    left = [i for i in range(8) if i != 2]
+    result = defend(rows, fedavg, params=np.zeros(6), weights=weights)
+    expected = fedavg([rows[i] for i in left], weights=[weights[i] for i in left])
+    np.testing.assert_array_equal(result.update, expected.update)
+
+
+def test_a_bad_row_is_dropped_by_its_own_name_from_within_a_selection():
+    def later(updates):
+        rows = rows_of(updates)
+        return median(rows.select(range(2, len(rows))))
+
+    rows = np.array(honest())
+    rows[5, 0] = rows[7, 0] = np.nan
+    assert [drop.client for drop in defend(rows, later).diagnostics.dropped] == [5, 7]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_half_precision_result_that_is_not_finite_does_not_reach_the_model(bad):
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast[sim])")
+
+    def broken(updates):
+        return Aggregate(torch.full((6,), bad, dtype=torch.bfloat16))
+
+    result = defend(torch.zeros((4, 6), dtype=torch.bfloat16), broken)
+    assert not result.diagnostics.aggregated
+    assert not result.update.any()
+
+
+def test_a_flat_result_is_given_the_form_of_the_model():
+    def flat_mean(updates):
+        return Aggregate(np.mean(updates, axis=0))
+
+    params = [np.zeros((2, 2), dtype=np.float32), np.zeros(1, dtype=np.float32)]
+    sent = [[np.full((2, 2), i, dtype=np.float32), np.ones(1, dtype=np.float32)] for i in range(3)]
+    update = defend(sent, flat_mean, params=params).update
+    assert [layer.shape for layer in update] == [(2, 2), (1,)]
+    with pytest.raises(InputError, match="returned an update that does not fit"):
+        defend(sent, lambda updates: Aggregate(np.zeros(7)), params=params)
+
+
+def test_nothing_is_measured_unless_asked_for():
+    assert defend(np.array(honest()), median).diagnostics.norms is None
+    assert defend(rows_of(np.array(honest()), explain=True), median).diagnostics.norms is not None
 
 
 def test_nobody_left_is_the_zero_update_loudly(caplog):
@@ -210,7 +272,10 @@ def test_rows_can_be_screened_again():
 
 def test_screen_says_who_was_dropped_and_why():
     clean = screen(
-        [*honest(2), np.ones(3), with_value(np.nan)], params=np.zeros(6), weights=[1, 2, 3, 4], clients="abcd"
+        [*honest(2), np.ones(3), with_value(np.nan)],
+        params=np.zeros(6),
+        weights=[1, 2, 3, 4],
+        clients=list("abcd"),
     )
     assert clean.clients == ("a", "b")
     assert clean.weights.tolist() == [1, 2]
@@ -238,6 +303,18 @@ def test_screen_says_who_was_dropped_and_why():
         (lambda: defend(np.ones((2, 3)), fltrust, reference=np.ones(4)), "reference must have the form"),
         (lambda: defend(np.ones((2, 3)), weak_dp), "weak_dp needs rng="),
         (lambda: defend(np.ones((2, 3)), krum), "krum needs n_malicious"),
+        (lambda: defend(np.ones((2, 3)), "invariant"), "a rule is a plain function"),
+        (lambda: defend(np.ones((2, 3)), weak_dp, rng=7), "rng must be a numpy Generator"),
+        (
+            lambda: defend(np.ones((2, 3)), fedavg, weights=3),
+            "weights must be a list with one entry a client",
+        ),
+        (lambda: defend(np.ones((2, 3)), fedavg, weights={0: 1, 1: 2}), "got dict"),
+        (lambda: defend(np.ones((2, 3)), fedavg, params=[np.ones(3)]), "pass both in the same form"),
+        (
+            lambda: defend(np.ones((2, 3)), fedavg, base=np.array([0, np.nan, 0])),
+            "base, the global model, holds",
+        ),
     ],
 )
 def test_what_the_caller_sets_wrongly_raises(call, says):

@@ -2,8 +2,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from holdfast import InputError, NonFiniteError, fedavg, invariant, rows_of
-from holdfast.updates import CELL
+from holdfast import InputError, NonFiniteError, TooFewClientsError, fedavg, invariant, rows_of
+from holdfast.updates import CELL, flat_piece
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast[sim])")
 
@@ -121,6 +121,36 @@ def test_what_cannot_be_a_round_is_refused_with_its_row(updates, says):
 def test_tensors_elsewhere_are_refused():
     with pytest.raises(InputError, match="a tensor on meta, not on the CPU"):
         rows_of([torch.ones(3, device="meta")])
+
+
+def test_a_base_must_be_finite():
+    with pytest.raises(InputError, match="base, the global model, holds NaN"):
+        rows_of([np.ones(3)], base=np.array([0, np.nan, 0]))
+
+
+def test_pieces_of_permuted_layers_are_those_of_the_flat_layer():
+    layer = np.arange(2 * 3 * 4 * 5.0).reshape(2, 3, 4, 5)
+    for permuted in (layer.transpose(0, 2, 3, 1), layer[:, ::2], layer[:1].transpose(0, 3, 1, 2), layer.T):
+        flat = permuted.reshape(-1)
+        for start in range(0, flat.size, 7):
+            for stop in range(start + 1, flat.size + 1, 11):
+                np.testing.assert_array_equal(flat_piece(permuted, slice(start, stop)), flat[start:stop])
+
+
+def test_no_rows_left_are_no_round():
+    with pytest.raises(TooFewClientsError):
+        fedavg(rows_of(matrix()).select([]))
+
+
+def test_matrices_of_other_kinds_are_read_as_arrays():
+    with pytest.warns(PendingDeprecationWarning):
+        odd = np.matrix(matrix())
+    np.testing.assert_array_equal(rows_of(odd).block(0, 11), matrix())
+
+
+def test_tensors_without_rows_in_memory_are_refused():
+    with pytest.raises(InputError):
+        rows_of(torch.eye(3).to_sparse())
 
 
 def test_a_base_is_given_once():

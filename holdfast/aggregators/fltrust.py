@@ -35,5 +35,11 @@ def fltrust(updates: Updates, *, reference: Any) -> Aggregate:
         rows,
         kernels.combine(rows, client_weights),
         client_weights=client_weights,
-        notes=() if total > 0 else ("no client points where the server's own data does: the update is zero",),
+        notes=() if total > 0 else (_nobody_trusted(own_norm),),
     )
+
+
+def _nobody_trusted(own_norm: float) -> str:
+    if own_norm == 0:
+        return "the server's own update is zero, and so is the result: the root data teaches nothing"
+    return "no client points where the server's own data does: the update is zero"

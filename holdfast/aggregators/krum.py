@@ -1,5 +1,7 @@
 """Krum: trust the update that sits deepest in the crowd."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,6 +36,7 @@ def krum(updates: Updates, *, n_malicious: int) -> Aggregate:
         rows,
         kernels.combine(rows, client_weights),
         client_weights=client_weights,
+        selected=client_weights > 0,
         **krum_guarantee(len(rows), n_malicious),
     )
 
@@ -52,7 +55,7 @@ def crowd_scores(distances: Array, n_malicious: int) -> Array:
     return np.asarray(np.sort(others, axis=1)[:, : n - n_malicious - 2].sum(axis=1))
 
 
-def krum_guarantee(n_clients: int, n_malicious: int) -> dict[str, object]:
+def krum_guarantee(n_clients: int, n_malicious: int) -> dict[str, Any]:
     """Return what Krum's theorem, which needs n > 2f + 2, says of this round."""
     covered = n_clients > 2 * n_malicious + 2
     short = f"the guarantee needs n > 2f + 2 = {2 * n_malicious + 2} clients; this round has {n_clients}"

@@ -1,5 +1,7 @@
 """Krum, then a trimmed mean: the plain combination of a selection and an order statistic."""
 
+import numpy as np
+
 from .. import kernels
 from ..core import Aggregate
 from ..updates import Updates, rows_of
@@ -7,7 +9,7 @@ from .geometry import squared_distances
 from .krum import check_crowd
 from .multi_krum import select_crowd
 from .outcome import outcome
-from .settings import trim_count
+from .settings import trim_count, trim_guarantee
 
 __all__ = ["krum_trimmed_mean"]
 
@@ -20,7 +22,6 @@ def krum_trimmed_mean(
     The "naive combination" of Wang et al., 2024, https://arxiv.org/abs/2210.01834, which trims
     alpha of the selected rows at each end.
 
-    >>> import numpy as np
     >>> crowd = np.array([[1.0], [1.1], [0.9], [1.0], [99.0]])
     >>> krum_trimmed_mean(crowd, n_malicious=1).update
     array([1.])
@@ -28,5 +29,11 @@ def krum_trimmed_mean(
     rows = rows_of(updates)
     check_crowd("krum_trimmed_mean", len(rows), n_malicious)
     selected = select_crowd(rows, squared_distances(kernels.gram(rows)), n_malicious, n_selected)
-    seen = kernels.trimmed_mean(rows, n_trimmed=trim_count(alpha, len(selected)), among=selected)
-    return outcome("krum_trimmed_mean", rows, seen)
+    seen = kernels.trimmed_mean_among(rows, selected, n_trimmed=trim_count(alpha, len(selected)))
+    return outcome(
+        "krum_trimmed_mean",
+        rows,
+        seen,
+        selected=np.isin(np.arange(len(rows)), selected),
+        notes=trim_guarantee(alpha, len(selected))["notes"],
+    )

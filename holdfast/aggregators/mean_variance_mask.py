@@ -4,7 +4,7 @@ from .. import kernels
 from ..core import Aggregate
 from ..updates import Updates, rows_of
 from .outcome import outcome
-from .settings import check_clients, check_positive, trim_count
+from .settings import check_clients, check_positive, kept_notes, trim_count, trim_guarantee
 
 __all__ = ["mean_variance_mask"]
 
@@ -24,4 +24,6 @@ def mean_variance_mask(updates: Updates, *, kappa: float = 0.731, alpha: float =
     rows = rows_of(updates)
     check_clients("mean_variance_mask", len(rows), at_least=2)
     seen = kernels.mean_ratio_trimmed(rows, n_trimmed=trim_count(alpha, len(rows)), kappa=float(kappa))
-    return outcome("mean_variance_mask", rows, seen, kept_fraction=seen.n_kept / rows.dim)
+    kept = seen.n_kept / rows.dim
+    notes = (*trim_guarantee(alpha, len(rows))["notes"], *kept_notes(kept, "kappa"))
+    return outcome("mean_variance_mask", rows, seen, kept_fraction=kept, notes=notes)

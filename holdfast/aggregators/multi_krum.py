@@ -10,7 +10,7 @@ from ..updates import Rows, Updates, rows_of
 from .geometry import squared_distances
 from .krum import check_crowd, crowd_scores, krum_guarantee
 from .outcome import outcome
-from .settings import check_whole, shares
+from .settings import check_whole, shares, weight_notes
 
 __all__ = ["multi_krum"]
 
@@ -41,12 +41,17 @@ def multi_krum(
     client_weights[selected] = 1 / len(selected)
     if weighted:
         client_weights[selected] = shares(shares(weights, len(rows))[selected], len(selected))
+    guarantee = krum_guarantee(len(rows), n_malicious)
+    if len(selected) > 1:  # what is proved is proved of the one best row
+        guarantee["covered"], guarantee["tolerates"] = None if guarantee["covered"] else False, None
     return outcome(
         "multi_krum",
         rows,
         kernels.combine(rows, client_weights),
         client_weights=client_weights,
-        **krum_guarantee(len(rows), n_malicious),
+        selected=np.isin(np.arange(len(rows)), selected),
+        notes=(*guarantee.pop("notes"), *(weight_notes(client_weights) if weighted else ())),
+        **guarantee,
     )
 
 

@@ -29,5 +29,9 @@ def multi_krum_cosine(updates: Updates, *, n_malicious: int, n_selected: int | N
     client_weights = np.zeros(len(rows))
     client_weights[selected] = 1 / len(selected)
     return outcome(
-        "multi_krum_cosine", rows, kernels.combine(rows, client_weights), client_weights=client_weights
+        "multi_krum_cosine",
+        rows,
+        kernels.combine(rows, client_weights),
+        client_weights=client_weights,
+        selected=client_weights > 0,
     )

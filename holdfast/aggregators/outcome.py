@@ -25,10 +25,12 @@ def outcome(rule: str, rows: Rows, seen: Pass, *, state: Any = None, **said: Any
         found = seen.clients
         lengths = np.sqrt(found.squares)
         norms, length = lengths[:-1], lengths[-1]
-        products = norms * length
+        with np.errstate(over="ignore", invalid="ignore"):  # of rows whose length overflows
+            products = norms * length
+        is_angle = (products > 0) & np.isfinite(products)
         measured = {
             "norms": norms,
-            "cosines": np.divide(found.dots, products, out=np.zeros_like(norms), where=products > 0),
+            "cosines": np.divide(found.dots, products, out=np.zeros_like(norms), where=is_angle),
             "opposed_share": found.opposed / rows.dim,
             "consistency": found.consistency,
         }

@@ -25,12 +25,13 @@ def rlr(updates: Updates, *, threshold: int, weights: ArrayLike | None = None) -
     rows = rows_of(updates)
     client_weights = shares(weights, len(rows))
     seen = kernels.combine(rows, client_weights, n_votes=int(threshold), below=-1.0)
-    reverses_all = f"a threshold of {threshold} votes with {len(rows)} clients reverses every coordinate"
+    forward = seen.n_kept / rows.dim
+    backwards = f"{1 - forward:.1%} of the coordinates go backwards: lower the threshold of {threshold} votes"
     return outcome(
         "rlr",
         rows,
         seen,
         client_weights=client_weights,
-        kept_fraction=seen.n_kept / rows.dim,
-        notes=(*((reverses_all,) if threshold > len(rows) else ()), *weight_notes(client_weights)),
+        kept_fraction=forward,
+        notes=(*((backwards,) if forward < 0.5 else ()), *weight_notes(client_weights)),
     )

@@ -15,6 +15,7 @@ __all__ = [
     "check_fraction",
     "check_positive",
     "check_whole",
+    "kept_notes",
     "mask_notes",
     "shares",
     "trim_count",
@@ -35,15 +36,23 @@ def mask_notes(n_clients: int, n_votes: int, kept_fraction: float) -> tuple[str,
     if 0 < n_votes <= 2 - n_clients % 2:
         # Signs that are no tie sum to at least 1 if their number is odd, at least 2 if it is even.
         return (
-            f"with {n_clients} clients the mask passes every coordinate that is not tied:"
-            " it adds nothing to the trimmed mean. Raise tau, or take more clients a round",
+            f"with {n_clients} clients the mask passes every coordinate that is not tied: it does nothing."
+            " Raise tau, or take more clients a round",
         )
+    return kept_notes(kept_fraction, "tau") if n_votes > 0 else ()
+
+
+def kept_notes(kept_fraction: float, setting: str) -> tuple[str, ...]:
+    """Return a warning where a mask keeps almost nothing or everything, and which setting to turn.
+
+    >>> kept_notes(0.001, "kappa")
+    ('the mask keeps 0.10% of the coordinates: almost nothing is learned. Lower kappa',)
+    """
+    share = f"the mask keeps {kept_fraction:.2%} of the coordinates"
     if kept_fraction < 0.01:
-        return (
-            f"the mask keeps {kept_fraction:.2%} of the coordinates: almost nothing is learned. Lower tau",
-        )
-    if n_votes > 0 and kept_fraction > 0.99:
-        return (f"the mask keeps {kept_fraction:.2%} of the coordinates: it hardly does anything. Raise tau",)
+        return (f"{share}: almost nothing is learned. Lower {setting}",)
+    if kept_fraction > 0.99:
+        return (f"{share}: it hardly does anything. Raise {setting}",)
     return ()
 
 
@@ -74,7 +83,7 @@ def weight_notes(client_shares: NDArray[np.float64]) -> tuple[str, ...]:
     ('one client claims 90% of all examples, and so of the weight',)
     """
     largest = client_shares.max()
-    if len(client_shares) > 2 and largest > 0.5:
+    if len(client_shares) > 1 and largest > 0.5 + 1e-9:
         return (f"one client claims {largest:.0%} of all examples, and so of the weight",)
     return ()
 
@@ -87,13 +96,15 @@ def shares(weights: ArrayLike | None, n_clients: int) -> NDArray[np.float64]:
     """
     if weights is None:
         return np.full(n_clients, 1 / n_clients)
-    counts = np.asarray(weights, dtype=np.float64)
+    try:
+        counts = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"weights must hold one number a client; got {weights!r}") from None
     if counts.shape != (n_clients,):
         raise InputError(f"weights must hold one number a client: {n_clients}; got shape {counts.shape}")
-    if not (np.isfinite(counts) & (counts >= 0)).all():
-        raise InputError(
-            f"weights must be finite and not negative; got {counts[~(counts >= 0)][:5].tolist()}"
-        )
+    is_possible = np.isfinite(counts) & (counts >= 0)
+    if not is_possible.all():
+        raise InputError(f"weights must be finite and not negative; got {counts[~is_possible][:5].tolist()}")
     largest = counts.max(initial=0.0)
     if largest == 0:
         return np.full(n_clients, 1 / n_clients)

@@ -55,17 +55,15 @@ def sparsefed(
     >>> first.update, first.state.error
     (array([1.5, 2. , 0. , 0. ]), array([0. , 0. , 1. , 0.5]))
     """
-    if not 0 < kept <= 1:
+    check_positive("kept", kept)
+    if kept > 1:
         raise InputError(f"kept, the share of coordinates that move, must be in (0, 1]; got {kept!r}")
     check_fraction("momentum", momentum)
     if max_norm is not None:
         check_positive("max_norm", max_norm)
     rows = rows_of(updates)
     state = SparseFedState.start(rows.dim, rows.dtype) if state is None else state
-    if state.error.shape != (rows.dim,):
-        raise InputError(
-            f"state is of a model with {state.error.size} numbers; these updates have {rows.dim}"
-        )
+    _check_state(state, rows.dim)
 
     norms = np.sqrt(kernels.squared_norms(rows))
     seen_norms = np.concatenate([state.norms, norms])
@@ -73,7 +71,7 @@ def sparsefed(
     client_weights = clip_factors(norms, limit) / len(rows)
     mean = kernels.combine(rows, client_weights)
 
-    velocity = momentum * state.momentum + mean.update
+    velocity = float(momentum) * state.momentum + mean.update
     error = state.error + velocity
     moves = largest(np.abs(error), math.ceil(kept * rows.dim - 1e-9))
     update = np.where(moves, error, 0).astype(rows.dtype)
@@ -83,9 +81,17 @@ def sparsefed(
         rows,
         kernels.redirected(mean, rows, update),
         state=left,
-        client_weights=client_weights,
         kept_fraction=float(np.count_nonzero(moves) / rows.dim),
     )
+
+
+def _check_state(state: Any, dim: int) -> None:
+    if not isinstance(state, SparseFedState):
+        raise InputError(f"state must be what sparsefed returned last round; got {type(state).__name__}")
+    if state.error.shape != (dim,) or state.momentum.shape != (dim,):
+        raise InputError(f"state is of a model with {state.error.size} numbers; these updates have {dim}")
+    if not (np.isfinite(state.error).all() and np.isfinite(state.momentum).all()):
+        raise InputError("state holds NaN or infinite values; start anew with state=None")
 
 
 def largest(values: Array, count: int) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..report.demo import N_ATTACKERS, N_CLIENTS, Standing, poisoned_rounds
+from .shown import errors_shown
 
 __all__ = ["demo"]
 
@@ -16,7 +17,7 @@ COLOURS = {"holds": "green", "is moved": "red", "hardly learns": "yellow"}
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the figure and the page.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Of the synthetic updates.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the synthetic updates.", min=0)] = 0,
 ) -> None:
     """Poison a few rounds of synthetic updates and show which rules the attackers moved.
 
@@ -36,7 +37,8 @@ def demo(
     except ImportError:
         console.print("For the figure and a page to open: pip install 'holdfast\\[report]'")
         return
-    page = write_page(standings, out)
+    with errors_shown():
+        page = write_page(standings, out)
     console.print(f"A page to open: {page}")
 
 

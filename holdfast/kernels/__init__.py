@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import NonFiniteError
+from ..errors import InputError
 from ..threads import in_order, n_threads
 from ..updates import CELL, Rows
 from .forms import MEAN, RATIO, SUM, VOTE, Found, Plan, Source
@@ -31,6 +31,7 @@ __all__ = [
     "redirected",
     "squared_norms",
     "trimmed_mean",
+    "trimmed_mean_among",
     "vote",
 ]
 
@@ -63,21 +64,23 @@ class Pass:
     clients: Clients | None
 
 
-def trimmed_mean(rows: Rows, *, n_trimmed: int, n_votes: int = 0, among: Array | None = None) -> Pass:
-    """Return the mean without the n_trimmed largest and smallest, 0 where |sum of signs| < n_votes.
+def trimmed_mean(rows: Rows, *, n_trimmed: int, n_votes: int = 0) -> Pass:
+    """Return the mean without the n_trimmed largest and smallest, 0 where |sum of signs| < n_votes."""
+    return _sweep(rows, _plan(MEAN, rows, n_trimmed=n_trimmed, n_votes=n_votes))
 
-    `among` are the rows it is the mean of, by default all.
-    """
-    if among is None:
-        return _sweep(rows, _plan(MEAN, rows, n_trimmed=n_trimmed, n_votes=n_votes))
+
+def trimmed_mean_among(rows: Rows, chosen: Array, *, n_trimmed: int) -> Pass:
+    """Return the trimmed mean of the chosen rows. The others have no say, and count as trimmed everywhere."""
+    if not rows.explain:
+        return trimmed_mean(rows.select(chosen), n_trimmed=n_trimmed)
     # The first rows are aggregated; the others come along only to be measured.
-    others = np.setdiff1d(np.arange(len(rows)), among) if rows.explain else among[:0]
-    order = np.concatenate([among, others])
-    chosen = rows.select(order)
-    seen = _sweep(chosen, _plan(MEAN, chosen, n_used=len(among), n_trimmed=n_trimmed, n_votes=n_votes))
-    return (
-        seen if seen.clients is None else replace(seen, clients=_reordered(seen.clients, np.argsort(order)))
-    )
+    order = np.concatenate([chosen, np.setdiff1d(np.arange(len(rows)), chosen)])
+    reordered = rows.select(order)
+    seen = _sweep(reordered, _plan(MEAN, reordered, n_used=len(chosen), n_trimmed=n_trimmed))
+    assert seen.clients is not None
+    assert seen.clients.trimmed is not None
+    seen.clients.trimmed[len(chosen) :] = rows.dim
+    return replace(seen, clients=_reordered(seen.clients, np.argsort(order)))
 
 
 def mean_ratio_trimmed(rows: Rows, *, n_trimmed: int, kappa: float) -> Pass:
@@ -208,7 +211,7 @@ def _sweep(rows: Rows, plan: Plan) -> Pass:
         return found
 
     tasks = list(_tasks(rows, work))
-    _check_values(np.sum([found.bad for found in tasks], axis=0))
+    rows.refuse(np.sum([found.bad for found in tasks], axis=0))
     n_kept = int(sum(found.kept[0] for found in tasks))
     if not rows.explain:
         return Pass(update, n_kept, None)
@@ -252,7 +255,7 @@ def _summed(rows: Rows, loop: Callable[..., None], beside: Array | None, shape: 
         n_bad += bad
         for cell in cells:
             total += cell
-    _check_values(n_bad)
+    rows.refuse(n_bad)
     return total
 
 
@@ -285,12 +288,11 @@ def _reordered(clients: Clients, order: Array) -> Clients:
     )
 
 
-def _check_values(n_bad: Array) -> None:
-    if n_bad.any():
-        raise NonFiniteError(tuple(np.flatnonzero(n_bad).tolist()))
-
-
 def _check_lengths(rows: Rows, squares: Array) -> None:
-    overflowing = np.flatnonzero(~np.isfinite(squares[: len(rows)]))
-    if overflowing.size:
-        raise NonFiniteError(tuple(overflowing.tolist()), "values so large that their length overflows")
+    """Refuse rows, the server's own among them, whose squared distances could overflow."""
+    is_long = ~(squares < np.finfo(np.float64).max / (8 * len(squares)))
+    rows.refuse(is_long[: len(rows)], "values so large that their length overflows")
+    if is_long.any():
+        raise InputError(
+            "the server's own update (reference or previous) is so long that its square overflows"
+        )

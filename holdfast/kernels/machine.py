@@ -4,6 +4,7 @@ With NUMBA_DISABLE_JIT=1 all of it, and the loops, run as plain Python: for debu
 """
 
 import ctypes
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +19,18 @@ __all__ = ["as_float", "compiled", "inlined", "inner", "inner_sums", "larger", "
 
 Array = NDArray[Any]
 
-#: What Python calls.
-compiled = njit(nogil=True, cache=True, error_model="numpy")
+log = logging.getLogger("holdfast")
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Return the function compiled on first use, cached on disk where there is a place to write to."""
+    try:
+        return njit(nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError as error:  # neither the package's folder nor the user's own can be written to
+        log.warning("holdfast compiles its loops anew in each process, for some seconds: %s", error)
+        return njit(nogil=True, error_model="numpy")(function)
+
+
 #: What only compiled code calls; a door to Python would double the time it takes to compile.
 inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 #: The same, always built into its caller.

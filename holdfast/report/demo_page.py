@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ..errors import InputError
 from .demo import N_ATTACKERS, N_CLIENTS, Standing
 
 __all__ = ["draw", "write_page"]
@@ -48,7 +49,10 @@ def write_page(standings: list[Standing], folder: Path) -> Path:
     ...     write_page([Standing("fedavg", 1.0, 1.0)], Path(folder)).name
     'report.html'
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} must be a folder that can be written to: {error.strerror}") from None
     figure = draw(standings)
     figure.savefig(folder / "rules.png", dpi=150)
     drawn = io.StringIO()

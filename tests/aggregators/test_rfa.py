@@ -13,6 +13,15 @@ def test_four_rows_of_1e38_in_twenty_move_it_by_less_than_an_honest_row_is_long(
     assert np.abs(rfa(rows).update).max() < 10
 
 
+def test_a_median_that_has_not_settled_is_pointed_out():
+    rows = np.random.default_rng(0).normal(size=(10, 50))
+    rows[9] = 1e6
+    said = rfa(rows, n_steps=1).diagnostics
+    assert said.covered is False
+    assert "stopped after 1 steps" in said.notes[0]
+    assert rfa(rows).diagnostics.covered
+
+
 def test_a_client_with_most_of_the_examples_is_not_tolerated():
     rows = np.random.default_rng(0).normal(size=(5, 4))
     assert rfa(rows).diagnostics.tolerates == 2

@@ -12,7 +12,7 @@ def test_coordinates_without_agreement_go_backwards():
 
 
 def test_a_threshold_nobody_can_reach_is_pointed_out():
-    assert "reverses every coordinate" in rlr(np.ones((3, 2)), threshold=4).diagnostics.notes[0]
+    assert "100.0% of the coordinates go backwards" in rlr(np.ones((3, 2)), threshold=4).diagnostics.notes[0]
 
 
 def test_a_threshold_is_a_count():

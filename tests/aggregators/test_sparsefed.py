@@ -31,7 +31,23 @@ def test_a_state_of_another_model_is_refused():
         sparsefed(np.ones((2, 4)), state=state)
 
 
-@pytest.mark.parametrize("wrong", [{"kept": 0}, {"kept": 1.5}, {"momentum": 1.0}, {"max_norm": 0.0}])
+def test_what_is_no_state_is_refused():
+    with pytest.raises(InputError, match="must be what sparsefed returned last round; got dict"):
+        sparsefed(np.ones((2, 4)), state={})
+    state = sparsefed(np.ones((2, 4))).state
+    state.error[0] = np.nan
+    with pytest.raises(InputError, match="state holds NaN"):
+        sparsefed(np.ones((2, 4)), state=state)
+
+
+def test_the_state_keeps_the_type_of_the_updates():
+    rows = np.ones((2, 4), dtype=np.float32)
+    assert sparsefed(rows, momentum=np.float64(0.9)).state.error.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"kept": "a"}, {"kept": True}, {"kept": 0}, {"kept": 1.5}, {"momentum": 1.0}, {"max_norm": 0.0}]
+)
 def test_settings_are_checked(wrong):
     with pytest.raises(InputError):
         sparsefed(np.ones((2, 4)), **wrong)

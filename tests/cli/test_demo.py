@@ -30,3 +30,11 @@ def test_without_matplotlib_the_table_is_still_shown(tmp_path, monkeypatch):
 def test_the_version_is_shown():
     result = CliRunner().invoke(app, ["--version"])
     assert result.output.strip() == f"holdfast {holdfast.__version__}"
+
+
+def test_a_file_in_the_place_of_the_folder_is_answered_in_one_line(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast[report])")
+    (tmp_path / "taken").write_text("")
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "taken")])
+    assert result.exit_code == 1
+    assert "must be a folder that can be written to" in result.output

@@ -50,3 +50,20 @@ def test_python_and_compiled_code_agree():
     for name in compiled:
         for x, y in zip(flattened(compiled[name]), flattened(plain[name]), strict=True):
             assert abs(x - y) <= 1e-6 * max(1, abs(x)), name
+
+
+READ_ONLY = """
+import logging
+logging.basicConfig(format="%(message)s")
+import numba.core.caching as caching
+caching.CacheImpl._locator_classes = []
+import numpy as np
+from holdfast import median
+print(median(np.array([[1.0], [2.0], [9.0]])).update[0])
+"""
+
+
+def test_without_a_place_for_the_cache_the_loops_are_compiled_all_the_same():
+    done = subprocess.run([sys.executable, "-c", READ_ONLY], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "2.0"
+    assert "compiles its loops anew in each process" in done.stderr
