@@ -1,7 +1,7 @@
 """Who computes which rule: holdfast, NumPy, torch, Flower, ByzFL, each called as its users call it.
 
-Every contender gets the updates in the form it likes best: holdfast and Flower the clients' rows, the others a
-matrix that is stacked already, so that stacking is never counted against a peer.
+Every contender gets the updates in the form it likes best: holdfast and Flower the clients' rows, the others
+a matrix that is stacked already. Stacking counts only where a peer's own code does it.
 """
 
 import importlib.util
@@ -75,7 +75,9 @@ def of_holdfast() -> list[Contender]:
 
     def called(rule: str, explain: bool) -> Callable[[int], Call]:
         function = getattr(holdfast, rule)
-        return lambda n: lambda rows: function(holdfast.rows_of(rows, explain=explain), **settings[rule](n)).update
+        return lambda n: (
+            lambda rows: function(holdfast.rows_of(rows, explain=explain), **settings[rule](n)).update
+        )
 
     plain = [Contender(rule, "holdfast", "rows", called(rule, False)) for rule in RULES]
     return plain + [Contender(rule, "holdfast explain", "rows", called(rule, True)) for rule in RULES]
@@ -86,7 +88,9 @@ def of_numpy() -> list[Contender]:
         return lambda matrix: np.sort(matrix, axis=0)[n_cut : n - n_cut].mean(axis=0)
 
     def partitioned_mean(n: int, n_cut: int) -> Call:
-        return lambda matrix: np.partition(matrix, (n_cut, n - n_cut - 1), axis=0)[n_cut : n - n_cut].mean(axis=0)
+        return lambda matrix: np.partition(matrix, (n_cut, n - n_cut - 1), axis=0)[n_cut : n - n_cut].mean(
+            axis=0
+        )
 
     return [
         Contender("trimmed_mean", "numpy sort", "matrix", lambda n: sorted_mean(n, n_malicious(n))),
@@ -154,7 +158,9 @@ def of_byzfl() -> list[Contender]:
         "trimmed_mean": lambda n: byzfl.TrMean(n_malicious(n)),
         "median": lambda n: byzfl.Median(),
         "multi_krum": lambda n: byzfl.MultiKrum(n_malicious(n)),
-        "rfa": lambda n: byzfl.GeometricMedian(),  # three steps of Weiszfeld; holdfast goes on until it converges
+        "rfa": lambda n: (
+            byzfl.GeometricMedian()
+        ),  # three steps of Weiszfeld; holdfast goes on until it converges
     }
     forms = {"byzfl numpy": "matrix", "byzfl torch": "tensor"}
     return [Contender(rule, peer, form, call) for peer, form in forms.items() for rule, call in rules.items()]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["agreement", "extra_memory", "interleaved", "seconds_of"]
+__all__ = ["extra_memory", "interleaved", "relative_distance", "seconds_of"]
 
 #: A call slower than this needs no warm-up: its first time counts.
 SLOW = 5.0
@@ -77,7 +77,7 @@ def _status(field: str) -> int:
     return 1024 * int(found[1])
 
 
-def agreement(result: Any, expected: Any) -> float:
+def relative_distance(result: Any, expected: Any) -> float:
     """Return the distance between two results, relative to the length of the expected one."""
     expected = np.asarray(expected, dtype=np.float64)
     return float(np.linalg.norm(np.asarray(result, dtype=np.float64) - expected) / np.linalg.norm(expected))
