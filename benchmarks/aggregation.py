@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from . import figures, table
-from .cases import RESNET18, SIZES, Case, Store, plan
+from .cases import RESNET18, SIZES, Case, Store, is_disturbed, plan
 from .contenders import contenders
 from .runner import run
 from .summary import summarise
@@ -49,6 +49,11 @@ def main() -> None:
     if is_full:
         table.write_between_markers(ROOT / "README.md", text)
     console.print("\n".join(text), markup=False, soft_wrap=True)
+    n_disturbed = sum(map(is_disturbed, summary["cases"]))
+    if n_disturbed:
+        console.print(
+            f"[yellow]{n_disturbed} cases were disturbed by other processes; run again to repeat them"
+        )
     for record in summary["cases"]:
         if record["status"] != "measured":
             case = f"{record['kind']} of {record['contender']}, {record['n_clients']} x {record['dim']:,}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from .contenders import Contender
 
-__all__ = ["RESNET18", "Case", "Size", "Store", "plan"]
+__all__ = ["RESNET18", "SIZES", "Case", "Size", "Store", "is_disturbed", "plan"]
 
 RESNET18 = 11_689_512  # parameters
 Size = tuple[int, int]  # (n_clients, dim)
@@ -37,6 +37,11 @@ class Case:
         """The name of its file."""
         threads = f"-{self.threads}-thread" if self.threads else ""
         return f"{self.kind}-{self.contender.replace(' ', '-')}-{self.n_clients}x{self.dim}{threads}"
+
+
+def is_disturbed(record: dict[str, Any]) -> bool:
+    """Return whether other processes kept a good part of a core busy while this was measured."""
+    return bool(record.get("outside_load", 0.0) > 0.15)
 
 
 class Store:

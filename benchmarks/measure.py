@@ -1,5 +1,6 @@
 """How time and memory are measured."""
 
+import os
 import re
 import statistics
 import time
@@ -9,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["extra_memory", "interleaved", "relative_distance", "seconds_of"]
+__all__ = ["OutsideLoad", "extra_memory", "interleaved", "relative_distance", "seconds_of"]
 
 #: A call slower than this needs no warm-up: its first time counts.
 SLOW = 5.0
-MOST_CALLS, REPEAT_FOR = 25, 12.0
-#: After a call torch's threads spin for about a millisecond, which the next contender should not pay for.
-PAUSE = 0.005
+MOST_TURNS, REPEAT_FOR = 25, 12.0
+#: A turn calls for so long, at least once: one short call after a pause would time the waking of threads.
+TURN, MOST_CALLS = 0.02, 50
 
 
 def seconds_of(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -34,16 +35,16 @@ def interleaved(
     """
     seconds_of(reference)
     first, result = seconds_of(call)
+    watch = OutsideLoad()
+    started = time.perf_counter()
     times, references = [], []
     if first > SLOW:
         times.append(first)
-        references.append(seconds_of(reference)[0])
-    started = time.perf_counter() - first
-    while not times or (len(times) < MOST_CALLS and time.perf_counter() - started + first < repeat_for):
-        time.sleep(PAUSE)
-        references.append(seconds_of(reference)[0])
-        time.sleep(PAUSE)
-        times.append(seconds_of(call)[0])
+        references.append(turn(reference))
+        repeat_for -= first
+    while not times or (len(times) < MOST_TURNS and time.perf_counter() - started + first < repeat_for):
+        references.append(turn(reference))
+        times.append(turn(call))
     ratios = [a / b for a, b in zip(times, references, strict=True)]
     return {
         "seconds": statistics.median(times),
@@ -51,9 +52,54 @@ def interleaved(
         "reference_seconds": statistics.median(references),
         "ratio": statistics.median(ratios),
         "ratio_quartiles": quartiles(ratios),
-        "n_calls": len(times),
+        "n_turns": len(times),
+        "outside_load": watch.cores(),
         "result": result,
     }
+
+
+def turn(call: Callable[[], Any]) -> float:
+    """Return the median time of a few calls in a row, begun when no thread of the last turn is busy."""
+    settle()
+    times = [seconds_of(call)[0]]
+    while sum(times) < TURN and len(times) < MOST_CALLS:
+        times.append(seconds_of(call)[0])
+    return statistics.median(times)
+
+
+def settle(limit: float = 0.2) -> None:
+    """Wait until this process is idle: OpenBLAS's threads spin for some 25 ms after their work is done."""
+    end = time.perf_counter() + limit
+    while time.perf_counter() < end:
+        busy = time.process_time()
+        time.sleep(0.004)
+        if time.process_time() - busy < 0.001:
+            return
+
+
+class OutsideLoad:
+    """Counts how many cores other processes kept busy since it was made.
+
+    torch's threads wait for each other: with one core taken, a mean of 0.4 ms lasts 20, and a ratio to it
+    says nothing. So every time is stored with the load it was measured under.
+    """
+
+    def __init__(self) -> None:
+        self.started, self.others = time.perf_counter(), self._others()
+
+    def cores(self) -> float:
+        """Return the cores' worth of work that others did."""
+        elapsed = time.perf_counter() - self.started
+        return max(0.0, self._others() - self.others) / elapsed
+
+    @staticmethod
+    def _others() -> float:
+        stat = Path("/proc/stat")
+        if not stat.exists():
+            return 0.0
+        user, nice, system, _, _, irq, softirq, steal = map(int, stat.read_text().split()[1:9])
+        busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        return busy - sum(os.times()[:4])
 
 
 def quartiles(values: list[float]) -> list[float]:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from .budget import CASE_LIMIT, available_memory, objection
-from .cases import Case, Store
+from .cases import Case, Store, is_disturbed
 
 __all__ = ["run"]
 
@@ -24,11 +24,12 @@ DEATHS = {
 
 
 def run(groups: list[list[Case]], store: Store, *, report: Callable[[Case, bool], None]) -> None:
-    """Measure every case that is not in the store; report(case, is_done) before and after each."""
+    """Measure what is not in the store, or was disturbed; report(case, is_done) before and after each."""
     for group in groups:
         waiting = []
         for case in group:
-            if store.get(case) is None:
+            known = store.get(case)
+            if known is None or is_disturbed(known):
                 reason = objection(case, store, available=available_memory())
                 if reason is None:
                     waiting.append(case)
