@@ -6,6 +6,7 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -38,26 +39,29 @@ def main() -> None:
     groups = plan(chosen.sizes, everyone)
     with_progress(groups, store, console)
 
-    is_full = chosen.sizes == "full"
-    folder = RESULTS if is_full else RESULTS / "quick"
-    folder.mkdir(exist_ok=True)
-    summary = summarise(groups, store, absent)
+    write(summarise(groups, store, absent), is_full=chosen.sizes == "full", console=console)
+
+
+def write(summary: dict[str, Any], *, is_full: bool, console: Console) -> None:
+    """Write all results; those of small sizes or a busy machine are drafts, kept out of git."""
+    n_disturbed = sum(map(is_disturbed, summary["cases"]))
+    is_final = is_full and not n_disturbed
+    folder = RESULTS if is_final else RESULTS / "draft"
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "aggregation.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     size = (20, RESNET18 if is_full else 1_000_000)
-    figures.draw(summary, *size, folder=ROOT / "docs" / "figures" if is_full else folder)
+    figures.draw(summary, *size, folder=ROOT / "docs" / "figures" if is_final else folder)
     text = table.lines(summary, *size)
-    if is_full:
+    if is_final:
         table.write_between_markers(ROOT / "README.md", text)
     console.print("\n".join(text), markup=False, soft_wrap=True)
-    n_disturbed = sum(map(is_disturbed, summary["cases"]))
-    if n_disturbed:
-        console.print(
-            f"[yellow]{n_disturbed} cases were disturbed by other processes; run again to repeat them"
-        )
     for record in summary["cases"]:
         if record["status"] != "measured":
             case = f"{record['kind']} of {record['contender']}, {record['n_clients']} x {record['dim']:,}"
             console.print(f"{record['status']}: {case}: {record['reason']}", markup=False)
+    if n_disturbed:
+        console.print(f"[yellow]{n_disturbed} cases were disturbed by other processes: this is a draft.")
+        console.print("[yellow]Run again when the machine is idle: only those are repeated.")
 
 
 def with_progress(groups: list[list[Case]], store: Store, console: Console) -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from .cases import Case, Store
+from .cases import Case, Store, is_disturbed
 
 __all__ = ["CALL_LIMIT", "CASE_LIMIT", "available_memory", "objection"]
 
@@ -29,6 +29,8 @@ def _scaled(case: Case, store: Store, kind: str, field: str) -> float | None:
     n_elements = case.n_clients * case.dim
     found: tuple[int, float] | None = None
     for record in store.of(kind, case.contender):
+        if is_disturbed(record):
+            continue
         smaller = record["n_clients"] * record["dim"]
         if smaller <= n_elements and record["threads"] in (0, case.threads) and field in record:
             found = max(found or (0, 0.0), (smaller, record[field]))

@@ -49,15 +49,18 @@ def draw(summary: Summary, n_clients: int, dim: int, *, folder: Path) -> None:
 def draw_ratios(summary: Summary, n_clients: int, dim: int, path: Path) -> None:
     """Draw a bar for each rule and package, on a logarithmic scale of multiples of a mean."""
     found = {rule: row for rule, row in ratios(summary, n_clients, dim).items() if row}
-    figure, axes = plt.subplots(figsize=(8, 0.9 + 0.21 * sum(len(row) + 1 for row in found.values())))
+    height = 1.6 + 0.2 * sum(len(row) + 1 for row in found.values())
+    figure, axes = plt.subplots(figsize=(8, height), layout="constrained")
     place, ticks = 0.0, []
     for rule, row in found.items():
         bars = [(column, row[column]) for column in COLUMNS if column in row]
         ticks.append((place + (len(bars) - 1) / 2, rule))
         for column, ratio in bars:
-            axes.barh(place, ratio, height=0.86, color=COLOURS[column], label=column)
+            axes.barh(place, ratio - 1, left=1, height=0.86, color=COLOURS[column], label=column)
             weight = "bold" if column == "holdfast" else "normal"
-            axes.text(ratio * 1.05, place, number(ratio), va="center", fontsize=8.5, fontweight=weight)
+            axes.text(
+                max(ratio, 1) * 1.05, place, number(ratio), va="center", fontsize=8.5, fontweight=weight
+            )
             place += 1
         place += 1
     axes.set_xscale("log")
@@ -72,13 +75,13 @@ def draw_ratios(summary: Summary, n_clients: int, dim: int, path: Path) -> None:
     named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     figure.legend([named[c] for c in COLUMNS if c in named], [c for c in COLUMNS if c in named],
                   loc="outside lower center", ncols=6, frameon=False, fontsize=8.5)  # fmt: skip
-    plt.close(figure)
     figure.savefig(path)
+    plt.close(figure)
 
 
 def draw_growth(summary: Summary, path: Path) -> None:
     """Draw time over the number of parameters and of clients, with the fitted powers in the legend."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.6), sharey=True, layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 6), sharey=True, layout="constrained")
     _grow(left, summary, "dim", "in_d", n_clients=20)
     _grow(right, summary, "n_clients", "in_n", dim=1_000_000)
     left.set(title="20 clients", xlabel="parameters d", ylabel="seconds a call")
@@ -105,9 +108,9 @@ def _grow(axes: Axes, summary: Summary, field: str, power: str, **fixed: int) ->
     axes.set_xticks(sizes, [f"{int(x):,}" for x in sizes])
     axes.minorticks_off()
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
-    axes.legend(frameon=False, fontsize=8, loc="upper left")
+    axes.legend(frameon=False, fontsize=8.5, loc="upper center", bbox_to_anchor=(0.5, -0.14))
 
 
 def _note(figure: Any, summary: Summary, text: str) -> None:
-    figure.text(0.99, 0.995, f"{one_line(summary['machine'])} · {text}", ha="right", va="top", fontsize=7.5,
-                color="#666666")  # fmt: skip
+    said = f"{one_line(summary['machine'])} · {text}"
+    figure.suptitle(said, x=0.99, ha="right", fontsize=8, color="#666666")

@@ -107,6 +107,8 @@ def test_cases_too_slow_or_too_large_are_skipped_with_the_reason(store):
     assert "would take about 100 s" in budget.objection(slow, store, available=10**12)
     assert "GiB are free" in budget.objection(fine, store, available=4_000_000)
     assert budget.objection(fine, store, available=10**12) is None
+    store.put(Case("time", "median torch", 10, 1_000), "measured", seconds=1.0, outside_load=1.0)
+    assert budget.objection(slow, store, available=10**12) is None
 
 
 def test_the_full_plan_holds_every_size_and_the_large_ones_without_peers():
