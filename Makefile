@@ -1,10 +1,15 @@
 # make demo, make test, make check: each sets up .venv with what it needs, once.
+# make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH := .venv-bench
+SIZES ?= full
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
+	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -17,6 +22,9 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
+
+bench: $(BENCH)/.ready $(BENCH)/.kernels
+	$(BENCH)/bin/python -m benchmarks.aggregation --sizes $(SIZES) $(if $(FRESH),--fresh)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -31,11 +39,21 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable '.[sim,report,dev]'
 	@touch $@ $(VENV)/.demo
 
+# ByzFL asks for torchvision and seaborn, which its aggregators never use: it comes without dependencies.
+$(BENCH)/.ready: pyproject.toml benchmarks/constraints.txt
+	@echo "Installing holdfast and its peers into $(BENCH) (once) ..."
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH_PIP) --editable . torch flwr scipy matplotlib
+	$(BENCH_PIP) --no-deps byzfl
+	@touch $@
+
 # Numba's cache does not notice a change in a function that is called from another file.
-$(VENV)/.kernels: $(wildcard holdfast/kernels/*.py) | $(VENV)/bin/python
+$(VENV)/.kernels: | $(VENV)/bin/python
+$(BENCH)/.kernels: | $(BENCH)/.ready
+$(VENV)/.kernels $(BENCH)/.kernels: $(wildcard holdfast/kernels/*.py)
 	@find holdfast/kernels -name '*.nb[ic]' -delete
 	@touch $@
 
 clean:
 	find holdfast/kernels -name '*.nb[ic]' -delete
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(BENCH) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

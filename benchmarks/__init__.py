@@ -1,0 +1,1 @@
+"""Timings of holdfast's rules beside their peers. `make bench` runs them; start reading at aggregation.py."""
