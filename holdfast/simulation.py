@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from .attacks import Backdoor
 from .counting import whole_share
 from .data import Dataset
 from .diagnostics import Diagnostics
+from .errors import InputError
 from .models import flat_params, fresh
 from .scenario import Run
 from .screening import defend
@@ -80,11 +82,27 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
     >>> [record.round for record in records]
     [1, 2]
     """
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"no device {device!r} here: {str(error).partition('.')[0]}") from None
     world = _world(run, device)
     state = State(0, flat_params(world.model)) if after is None else after
     while state.round < run.task.n_rounds:
-        record, state = _next_round(world, state)
+        with _one_thread():
+            record, state = _next_round(world, state)
         yield record, state
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch use one thread: with more, sums are made in another order, and the last bits differ."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _world(run: Run, device: str) -> _World:

@@ -18,3 +18,8 @@ def errors_shown() -> Iterator[None]:
     except HoldfastError as error:
         typer.secho(str(error), fg="red", err=True)
         raise typer.Exit(1) from None
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        typer.secho("this needs torch: install holdfast[sim]", fg="red", err=True)
+        raise typer.Exit(1) from None
