@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .counting import check_whole
-from .errors import HoldfastError, InputError
-from .results import recorded
+from .errors import DataError, HoldfastError, InputError
+from .results import load_result, recorded
 from .scenario import Run
 from .threads import n_threads
 
@@ -45,7 +45,12 @@ def make_runs(
     >>> list(make_runs([], Path("results")))
     []
     """
-    waiting = list({run.key: run for run in runs}.values())
+    waiting = []
+    for run in {run.key: run for run in runs}.values():
+        if _is_finished(run, folder, device):
+            yield Step(run.key, run.task.n_rounds, finished=True)
+        else:
+            waiting.append(run)
     n_workers = min(n_threads() if n_workers is None else n_workers, len(waiting))
     if waiting:
         check_whole("n_workers", n_workers, at_least=1)
@@ -64,6 +69,13 @@ def make_runs(
             worker.process.kill()
             worker.process.join()
             worker.pipe.close()
+
+
+def _is_finished(run: Run, folder: Path, device: str) -> bool:
+    try:
+        return load_result(run, folder, device=device).finished
+    except DataError:  # whoever makes the run tells of a file that cannot be used
+        return False
 
 
 class _Worker:

@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 from holdfast.results import recorded
+from holdfast.simulation import simulate
 
 from .tiny import tiny_run
 
-RUN = tiny_run("sparsefed", "edge-case+adaptive", n_rounds=300, kept=0.1)
+RUN = tiny_run("sparsefed", "edge-case+adaptive", n_rounds=120, kept=0.1)
 
 
 def make(folder):
@@ -23,6 +24,7 @@ def make(folder):
 
 if __name__ == "__main__":
     os.environ["HOLDFAST_THREADS"] = "1"
+    next(simulate(RUN))  # loads what the first round loads, once for all of them
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -80,3 +80,10 @@ def is_alive(pid):
 def test_workers_are_counted_from_one(tmp_path):
     with pytest.raises(InputError, match="n_workers"):
         list(make_runs([tiny_run()], tmp_path, n_workers=0))
+
+
+def test_what_is_finished_needs_no_worker(tmp_path, monkeypatch):
+    run = tiny_run()
+    list(recorded(run, tmp_path))
+    monkeypatch.setattr("holdfast.parallel._Worker", None)
+    assert list(make_runs([run, run], tmp_path)) == [(run.key, 3, True)]
