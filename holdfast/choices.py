@@ -6,11 +6,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from .core import Bound, bind, nearest
+from .counting import check_whole
 from .errors import InputError
 from .lab import attack_named, defence_named, task_named
 from .scenario import Attack, Run
 
-__all__ = ["Numbers", "chosen_run", "literal_settings", "unattacked"]
+__all__ = ["Numbers", "chosen_contest", "chosen_run", "literal_settings", "unattacked"]
 
 #: Fields of a task and of an attack that are settings; the others are counted in Numbers, or are functions.
 TASK_FIELDS = ("epochs", "batch_size", "n_root")
@@ -62,6 +63,22 @@ def chosen_run(
     for name, value in (settings or {}).items():
         run = _with_setting(run, name, value)
     return run
+
+
+def chosen_contest(
+    task: str, defences: Iterable[str], *, n_seeds: int = 1, **choices: Any
+) -> dict[str, list[Run]]:
+    """Return each defence's runs, one a seed; the other choices are those of `chosen_run`.
+
+    >>> contest = chosen_contest("digits", ["median", "rfa"], n_seeds=3, attack="edge-case")
+    >>> [run.seed for run in contest["rfa"]]
+    [0, 1, 2]
+    """
+    check_whole("n_seeds", n_seeds, at_least=1)
+    return {
+        defence: [chosen_run(task, defence=defence, seed=seed, **choices) for seed in range(n_seeds)]
+        for defence in defences
+    }
 
 
 def unattacked(run: Run) -> Run:

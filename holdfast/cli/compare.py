@@ -3,7 +3,7 @@
 import json
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -43,25 +43,24 @@ def compare_command(
     if not names:
         raise typer.BadParameter("name at least one", param_hint="--defences")
     with errors_shown():
-        from ..choices import chosen_run
+        from ..choices import chosen_contest
         from ..report.comparison import standings
 
         counts = options.numbers(rounds, clients, per_round, malicious)
-        contest = {
-            name: [
-                chosen_run(
-                    task, attack=attack, defence=name, numbers=counts, seed=seed, sampling=sampling.value
-                )
-                for seed in range(seeds)
-            ]
-            for name in names
-        }
+        given: Any = {"attack": attack, "numbers": counts, "sampling": sampling.value}
+        contest = chosen_contest(task, names, n_seeds=seeds, **given)
         _make(contest, out, workers=workers, device=device, quiet=as_json)
         found = standings(contest, out, device=device)
         figure = _figure(found, contest[names[0]][0], out)
     if as_json:
-        document = {"task": task, "attack": attack, "seeds": seeds, "figure": figure and str(figure)}
-        typer.echo(json.dumps(document | {"standings": [standing.as_dict() for standing in found]}, indent=2))
+        document: dict[str, Any] = {
+            "task": task,
+            "attack": attack,
+            "seeds": seeds,
+            "figure": figure and str(figure),
+        }
+        document["standings"] = [standing.as_dict() for standing in found]
+        typer.echo(json.dumps(document, indent=2))
     else:
         _show(found, contest[names[0]][0], seeds, figure, Console(highlight=False))
 

@@ -13,7 +13,7 @@ from .plotting import MUTED, new_figure, save, without_frame
 __all__ = ["draw_curves"]
 
 #: Told apart by those who see few colours, too (Okabe and Ito, without the yellow); then again, dashed.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#4d4d4d", "#e69f00", "#56b4e9")
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)))
 PANELS = {
     "accuracy": "Accuracy: clean inputs answered rightly",
@@ -41,6 +41,8 @@ def draw_curves(standings: Sequence[Standing], path: Path, *, title: str) -> Pat
         panels[1].text(
             0.5, 0.5, "no backdoor in this attack", transform=panels[1].transAxes, ha="center", color=MUTED
         )
+    if any(len(standing.attacked) > 1 for standing in standings):
+        figure.supxlabel("Lines: mean of the seeds. Bands: lowest to highest.", fontsize=9, color=MUTED)
     if standings:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=9)
