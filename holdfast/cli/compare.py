@@ -53,14 +53,9 @@ def compare_command(
         found = standings(contest, out, device=device)
         figure = _figure(found, contest[names[0]][0], out)
     if as_json:
-        document: dict[str, Any] = {
-            "task": task,
-            "attack": attack,
-            "seeds": seeds,
-            "figure": figure and str(figure),
-        }
-        document["standings"] = [standing.as_dict() for standing in found]
-        typer.echo(json.dumps(document, indent=2))
+        rows = [standing.as_dict() for standing in found]
+        document = {"task": task, "attack": attack, "seeds": seeds, "figure": figure, "standings": rows}
+        typer.echo(json.dumps(document, indent=2, default=str))
     else:
         _show(found, contest[names[0]][0], seeds, figure, Console(highlight=False))
 

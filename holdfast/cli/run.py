@@ -44,23 +44,18 @@ def run_command(
         from ..choices import chosen_run
         from ..results import recorded, result_path
 
-        run = chosen_run(
-            task,
-            attack=attack,
-            defence=defence,
-            settings=options.settings(set_),
-            numbers=options.numbers(rounds, clients, per_round, malicious),
-            seed=seed,
-            sampling=sampling.value,
-        )
+        settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
+        names: Any = {"attack": attack, "defence": defence, "sampling": sampling.value}
+        run = chosen_run(task, settings=settings, numbers=counts, seed=seed, **names)
         with options.progress(quiet=as_json) as bar:
             line = bar.add_task("round", total=run.task.n_rounds, said="")
             for result in recorded(run, out, resume=resume, device=device):
                 bar.update(line, completed=len(result.records), said=_news(result))
+    path = result_path(run, out)
     if as_json:
-        typer.echo(json.dumps(asdict(result) | {"file": str(result_path(run, out))}))
+        typer.echo(json.dumps(asdict(result) | {"file": str(path)}))
     else:
-        _show(run, result, result_path(run, out), Console(highlight=False))
+        _show(run, result, path, Console(highlight=False))
 
 
 def _news(result: "Result") -> str:
