@@ -49,13 +49,13 @@ from pathlib import Path
 from holdfast.parallel import make_runs
 from tests.tiny import tiny_run
 import multiprocessing
-for step in make_runs([tiny_run(n_rounds=100_000)], Path({!r}), n_workers=1):
+for step in make_runs([tiny_run(epochs=50_000)], Path({!r}), n_workers=1):  # a round of half a minute
     print(multiprocessing.active_children()[0].pid, flush=True)
 """
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks into /proc")
-def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+def test_workers_end_with_a_parent_that_is_killed_even_within_a_round(tmp_path):
     command = [sys.executable, "-c", CODE.format(str(tmp_path))]
     parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent)
     worker = int(parent.stdout.readline())
