@@ -117,6 +117,13 @@ def test_a_wrong_use_of_the_command_has_another_exit_code(arguments):
     assert holdfast("run", *arguments).exit_code == 2
 
 
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "taken").write_text("")
+    result = attacked(tmp_path / "taken")
+    assert result.exit_code == 1
+    assert str(tmp_path / "taken") in result.stderr
+
+
 def test_without_torch_the_extra_is_named():
     code = (
         "import sys; sys.modules['torch'] = None\n"
