@@ -29,6 +29,9 @@ INPUTS: Mapping[str, str] = MappingProxyType(
         "state": "what the rule returned in Aggregate.state last round, None at first",
         "reference": "the server's own update, from its root data",
         "rng": "a numpy Generator, for rules that draw",
+        "benign": "(n_honest, dim) the honest rows of this round, for attackers who see everything",
+        "n_clients": "how many clients there are, for a split of the data",
+        "rehearsal": "(n_attackers, dim) what the attackers would send if they were honest",
     }
 )
 

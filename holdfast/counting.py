@@ -8,7 +8,7 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["as_written", "check_whole", "largest_minority", "trim_count", "votes_needed"]
+__all__ = ["as_written", "check_whole", "largest_minority", "trim_count", "votes_needed", "whole_share"]
 
 
 def trim_count(alpha: float, n_clients: int) -> int:
@@ -23,7 +23,7 @@ def trim_count(alpha: float, n_clients: int) -> int:
             f"alpha, the share trimmed at each end, must be in [0, 0.5), such as 0.25; got {alpha}"
             + ("; for the median use the rule of that name" if alpha == 0.5 else "")
         )
-    return min(math.ceil(alpha * n_clients - 1e-9), (n_clients - 1) // 2)
+    return min(whole_share(alpha, n_clients), (n_clients - 1) // 2)
 
 
 def votes_needed(tau: float, n_clients: int, *, strict: bool = False) -> int:
@@ -39,6 +39,15 @@ def votes_needed(tau: float, n_clients: int, *, strict: bool = False) -> int:
         )
     exact, tolerance = tau * n_clients, 1e-9 * n_clients
     return math.floor(exact + tolerance) + 1 if strict else math.ceil(exact - tolerance)
+
+
+def whole_share(share: float, n: int) -> int:
+    """Return how many of n a share is, rounded up, with rounding errors of the product forgiven.
+
+    >>> whole_share(0.2, 20), whole_share(0.1, 15), whole_share(0.0, 20)
+    (4, 2, 0)
+    """
+    return math.ceil(as_written(share) * n - 1e-9)
 
 
 def largest_minority(n_votes: int, n_clients: int) -> int:

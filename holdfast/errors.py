@@ -4,9 +4,11 @@ HoldfastError
   InputError (also ValueError)   arrays or settings that make no sense
     TooFewClientsError           the rule is not defined for so few clients
     NonFiniteError               rows that hold NaN, infinities or overflow; says which
+  DataError                      a data set is absent or is not what it should be
 """
 
 __all__ = [
+    "DataError",
     "HoldfastError",
     "InputError",
     "NonFiniteError",
@@ -60,3 +62,13 @@ class NonFiniteError(InputError):
         named = f"row {rows[0]} holds" if len(rows) == 1 else f"rows {', '.join(map(str, rows))} hold"
         it = "it" if len(rows) == 1 else "them"
         super().__init__(f"{named} {problem}; drop {it}, or use defend()")
+
+
+class DataError(HoldfastError):
+    """A data set is absent, or is not what it should be; the message says what to do.
+
+    >>> from holdfast.data import table
+    >>> table("nowhere.csv", label="y")
+    Traceback (most recent call last):
+    holdfast.errors.DataError: no table at nowhere.csv
+    """

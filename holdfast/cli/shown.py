@@ -12,9 +12,17 @@ __all__ = ["errors_shown"]
 
 @contextmanager
 def errors_shown() -> Iterator[None]:
-    """Show an error of holdfast as one line instead of a traceback."""
+    """Show an error of holdfast, of a file or of a missing extra as one line instead of a traceback."""
     try:
         yield
     except HoldfastError as error:
         typer.secho(str(error), fg="red", err=True)
+        raise typer.Exit(1) from None
+    except OSError as error:
+        typer.secho(f"{error.filename or 'a file'}: {error.strerror or error}", fg="red", err=True)
+        raise typer.Exit(1) from None
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        typer.secho("this needs torch: install holdfast[sim]", fg="red", err=True)
         raise typer.Exit(1) from None

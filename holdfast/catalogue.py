@@ -1,0 +1,87 @@
+"""What there is to choose from, with every setting and its default."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from . import aggregators
+from .core import INPUTS, Bound
+from .lab import ATTACKS, BACKDOORS, TASKS
+from .scenario import Attack, Task
+
+__all__ = ["Entry", "listed"]
+
+#: Defaults that only the task and the attack at hand can give.
+FROM_THE_RUN = {
+    "n_malicious": "attackers expected a round",
+    "threshold": "twice the attackers expected a round",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name, what is behind it in one sentence, and its settings with their defaults.
+
+    >>> listed("defences")[0].name
+    'and_mask'
+    """
+
+    name: str
+    what: str
+    settings: dict[str, Any]
+    tasks: tuple[str, ...] = ()  # the tasks it is for; empty: for all
+
+
+def listed(kind: Literal["tasks", "attacks", "defences"]) -> list[Entry]:
+    """Return all tasks, parts of an attack's name, or defences.
+
+    >>> [entry.name for entry in listed("tasks")]
+    ['phishing', 'digits']
+    """
+    if kind == "tasks":
+        return [_task(task) for task in TASKS.values()]
+    return list(_attacks() if kind == "attacks" else _defences())
+
+
+def _task(task: Task) -> Entry:
+    numbers = ("n_rounds", "n_clients", "n_per_round", "epochs", "batch_size", "n_root")
+    settings = {name: getattr(task, name) for name in numbers}
+    for bound in (task.train, task.split, task.model, task.data):
+        settings |= {f"{bound.name}.{name}": value for name, value in bound.settings}
+    return Entry(task.name, f"{_sentence(task.data.function)} {_sentence(task.model.function)}", settings)
+
+
+def _attacks() -> Iterator[Entry]:
+    yield Entry("none", "Every client is honest.", {})
+    for task, backdoors in BACKDOORS.items():
+        for name, backdoor in backdoors.items():
+            yield Entry(name, _sentence(backdoor.function), _of_backdoor(backdoor), (task,))
+    for name, change in ATTACKS.items():
+        crafts = change(Attack()).crafts
+        if crafts:
+            yield Entry(name, _sentence(crafts[-1].function), dict(crafts[-1].settings))
+        else:
+            yield Entry(name, "Attackers train one update on the examples of all, and all send it.", {})
+
+
+def _of_backdoor(backdoor: Bound[Any]) -> dict[str, Any]:
+    """Return its settings, and that of every attack."""
+    return {**dict(backdoor.settings), "poison_fraction": Attack.poison_fraction}
+
+
+def _defences() -> Iterator[Entry]:
+    for name in aggregators.__all__:
+        rule = getattr(aggregators, name)
+        settings = {
+            setting: FROM_THE_RUN.get(setting, "must be set") if p.default is p.empty else p.default
+            for setting, p in inspect.signature(rule).parameters.items()
+            if p.kind is p.KEYWORD_ONLY and setting not in INPUTS
+        }
+        yield Entry(name, _sentence(rule), settings)
+
+
+def _sentence(function: Any) -> str:
+    """Return the first line of the docstring, without its verb."""
+    line = (inspect.getdoc(function) or "").partition("\n")[0].removeprefix("Return ")
+    return line[:1].upper() + line[1:]

@@ -1,0 +1,75 @@
+"""holdfast list: what there is to choose from."""
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from . import options
+from .shown import errors_shown
+
+if TYPE_CHECKING:
+    from ..catalogue import Entry
+
+__all__ = ["Kind", "list_command"]
+
+
+class Kind(StrEnum):
+    """What can be listed.
+
+    >>> Kind("tasks").value
+    'tasks'
+    """
+
+    TASKS = "tasks"
+    ATTACKS = "attacks"
+    DEFENCES = "defences"
+
+
+USES = {
+    Kind.TASKS: "holdfast run {} --set batch_size=32",
+    Kind.ATTACKS: "holdfast run phishing --attack edge-case+collude+adaptive --set cap=5",
+    Kind.DEFENCES: "holdfast run phishing --attack edge-case --defence invariant --set tau=0.5",
+}
+
+
+def list_command(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")], as_json: options.Json = False
+) -> None:
+    """Show all tasks, attacks or defences, with every setting and its default.
+
+    >>> list_command.__name__
+    'list_command'
+    """
+    with errors_shown():
+        from ..catalogue import listed
+
+        entries = listed(kind.value)
+    if as_json:
+        typer.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
+    else:
+        console = Console(highlight=False)
+        console.print(_table(kind, entries))
+        console.print(f"For example: {USES[kind].format(entries[0].name)}", soft_wrap=True)
+
+
+def _table(kind: Kind, entries: "list[Entry]") -> Table:
+    table = Table(show_lines=True)
+    table.add_column(kind.value[:-1], no_wrap=True)
+    if kind is Kind.ATTACKS:
+        table.add_column("on")
+    table.add_column("what it is")
+    table.add_column("settings")
+    for entry in entries:
+        settings = "\n".join(f"{name} = {value!r}" for name, value in _told(entry).items())
+        tasks = (", ".join(entry.tasks) or "all",) if kind is Kind.ATTACKS else ()
+        table.add_row(entry.name, *tasks, entry.what, settings.replace("'", ""))
+    return table
+
+
+def _told(entry: "Entry") -> dict[str, object]:
+    return {name: "by the rule" if value is None else value for name, value in entry.settings.items()}

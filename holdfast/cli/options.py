@@ -1,0 +1,93 @@
+"""Options that the commands of the laboratory share, and their progress bar."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..choices import Numbers
+
+__all__ = ["Sampling", "numbers", "progress", "settings"]
+
+
+class Sampling(StrEnum):
+    """How attackers get into a round.
+
+    >>> Sampling("fixed").value
+    'fixed'
+    """
+
+    UNIFORM = "uniform"
+    FIXED = "fixed"
+
+
+TaskName = Annotated[str, typer.Argument(metavar="TASK", help="What is learned; see 'holdfast list tasks'.")]
+AttackName = Annotated[str, typer.Option("--attack", help="Parts joined by +; see 'holdfast list attacks'.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="A setting, as tau=0.6 or invariant.tau=0.6. Repeatable."
+    ),
+]
+Rounds = Annotated[int | None, typer.Option(help="Rounds of the training.")]
+Clients = Annotated[int | None, typer.Option(help="Clients there are in all.")]
+PerRound = Annotated[int | None, typer.Option(help="Clients drawn a round.")]
+Malicious = Annotated[int | None, typer.Option(help="Malicious clients; by default a fifth of all.")]
+Sampled = Annotated[
+    Sampling, typer.Option("--sampling", help="Attackers drawn like everybody, or their share every round.")
+]
+Device = Annotated[str, typer.Option(help="Where to train: cpu, cuda, mps.")]
+Out = Annotated[Path, typer.Option(help="The folder for results.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
+
+
+def settings(pairs: list[str] | None) -> dict[str, Any]:
+    """Return what --set was given; a pair that is none is a wrong use of the command.
+
+    >>> settings(["tau=0.6"])
+    {'tau': 0.6}
+    """
+    from ..choices import literal_settings
+
+    try:
+        return literal_settings(pairs or ())
+    except InputError as error:
+        raise typer.BadParameter(str(error), param_hint="--set") from None
+
+
+def numbers(
+    rounds: int | None, clients: int | None, per_round: int | None, malicious: int | None
+) -> "Numbers":
+    """Return the counts that were given.
+
+    >>> numbers(3, None, None, None).n_rounds
+    3
+    """
+    from ..choices import Numbers
+
+    return Numbers(rounds, clients, per_round, malicious)
+
+
+def progress(*, quiet: bool) -> Progress:
+    """Return a bar on the error output, for people only: silent where that is piped away.
+
+    >>> progress(quiet=True).disable
+    True
+    """
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeRemainingColumn(compact=True),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )

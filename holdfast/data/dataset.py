@@ -1,0 +1,100 @@
+"""A data set: examples for the clients, examples to test on, and what attacks need to know of them."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+
+__all__ = ["Dataset", "standardised"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Examples as the model sees them: x in float32, y in whole numbers from 0 on.
+
+    `raw_mean` and `raw_scale` lead back to raw values, x * raw_scale + raw_mean, for triggers that are raw
+    values. `pools` are examples held apart from the honest data, for edge-case attacks: name to (train, test).
+
+    >>> data = Dataset(np.zeros((4, 2)), np.zeros(4), np.zeros((2, 2)), np.zeros(2))
+    >>> data.x_train.dtype, len(data.checksum)
+    (dtype('float32'), 64)
+    """
+
+    x_train: Array
+    y_train: Array
+    x_test: Array
+    y_test: Array
+    users: Array | None = None  # who wrote each training example, to split by
+    raw_mean: Array = field(default_factory=lambda: np.zeros(1, np.float32))
+    raw_scale: Array = field(default_factory=lambda: np.ones(1, np.float32))
+    pools: Mapping[str, tuple[Array, Array]] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        """Bring the arrays into their types, and refuse what does not fit together."""
+        for name in ("x_train", "x_test", "raw_mean", "raw_scale"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float32))
+        for name in ("y_train", "y_test"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int64))
+        for part in ("train", "test"):
+            x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
+            if len(x) != len(y) or len(x) == 0:
+                raise InputError(
+                    f"x_{part} and y_{part} must be as long, and not empty; got {len(x)} and {len(y)}"
+                )
+        if self.x_train.shape[1:] != self.x_test.shape[1:]:
+            raise InputError(
+                f"examples must have one shape; got {self.x_train.shape[1:]} to train on"
+                f" and {self.x_test.shape[1:]} to test on"
+            )
+
+    @cached_property
+    def checksum(self) -> str:
+        """The sha256 of all the numbers: part of what a result is stored under."""
+        digest = hashlib.sha256()
+        pools = (array for _, pair in sorted(self.pools.items()) for array in pair)
+        for array in (
+            self.x_train,
+            self.y_train,
+            self.x_test,
+            self.y_test,
+            self.raw_mean,
+            self.raw_scale,
+            *pools,
+        ):
+            digest.update(str((array.shape, array.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def n_classes(self) -> int:
+        """How many labels there are."""
+        return int(max(self.y_train.max(), self.y_test.max())) + 1
+
+
+def standardised(x_train: Array, y_train: Array, x_test: Array, y_test: Array, **others: Any) -> Dataset:
+    """Return the data set with every feature standardised by the training examples' mean and deviation.
+
+    >>> data = standardised(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([[4.0]]), np.array([1]))
+    >>> data.x_train.ravel(), data.x_test.ravel()
+    (array([-1.,  1.], dtype=float32), array([3.], dtype=float32))
+    """
+    mean, scale = x_train.mean(axis=0), x_train.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    return Dataset(
+        (x_train - mean) / scale,
+        y_train,
+        (x_test - mean) / scale,
+        y_test,
+        raw_mean=mean,
+        raw_scale=scale,
+        **others,
+    )

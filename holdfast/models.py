@@ -1,0 +1,78 @@
+"""Networks, and the way between a network and its flat params."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+__all__ = ["flat_params", "fresh", "mlp", "named_params", "small_cnn"]
+
+
+def mlp(*, sizes: tuple[int, ...] = (45, 128, 256, 2)) -> nn.Module:
+    """Return a multi-layer perceptron with ReLU between its layers.
+
+    >>> sum(p.numel() for p in mlp().parameters())
+    39426
+    """
+    layers: list[nn.Module] = []
+    for n_in, n_out in zip(sizes, sizes[1:], strict=False):
+        layers += [nn.Linear(n_in, n_out), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def small_cnn(*, side: int = 8, n_channels: int = 1, n_classes: int = 10) -> nn.Module:
+    """Return two convolutions and two linear layers, for images of side x side. No batch norm.
+
+    >>> small_cnn()(torch.zeros(2, 1, 8, 8)).shape
+    torch.Size([2, 10])
+    """
+    return nn.Sequential(
+        nn.Conv2d(n_channels, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(32 * (side // 4) ** 2, 64),
+        nn.ReLU(),
+        nn.Linear(64, n_classes),
+    )
+
+
+def fresh(make: Any, *, seed: int) -> nn.Module:
+    """Return a network with weights that depend on the seed alone; torch's own generator is left as it was.
+
+    >>> first, again = fresh(mlp, seed=1), fresh(mlp, seed=1)
+    >>> bool((flat_params(first) == flat_params(again)).all())
+    True
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model: nn.Module = make()
+    return model
+
+
+def flat_params(model: nn.Module) -> NDArray[np.float32]:
+    """Return all trainable parameters as one flat array, in the network's own order.
+
+    >>> flat_params(mlp(sizes=(1, 1))).shape
+    (2,)
+    """
+    return torch.cat([p.detach().reshape(-1) for p in model.parameters()]).cpu().numpy()
+
+
+def named_params(model: nn.Module, flat: Tensor) -> dict[str, Tensor]:
+    """Return flat params, or rows of them, as the named tensors that torch.func.functional_call takes.
+
+    >>> {name: tuple(p.shape) for name, p in named_params(mlp(sizes=(2, 1)), torch.zeros(5, 3)).items()}
+    {'0.weight': (5, 1, 2), '0.bias': (5, 1)}
+    """
+    named, start = {}, 0
+    for name, parameter in model.named_parameters():
+        stop = start + parameter.numel()
+        named[name] = flat[..., start:stop].reshape(*flat.shape[:-1], *parameter.shape)
+        start = stop
+    return named

@@ -1,0 +1,43 @@
+import json
+
+from .test_run import holdfast
+
+SMALL = ["--rounds", "2", "--clients", "12", "--per-round", "6", "--seeds", "2", "--workers", "1"]
+
+
+def compared(tmp_path, *more, defences="fedavg,and-mask"):
+    words = ("compare", "digits", "--attack", "distributed", "--defences", defences, "--out", tmp_path)
+    return holdfast(*words, *SMALL, *more)
+
+
+def test_defences_stand_side_by_side_and_are_run_once(tmp_path):
+    document = json.loads(compared(tmp_path, "--json").stdout)
+    assert [standing["defence"] for standing in document["standings"]] == ["fedavg", "and-mask"]
+    for standing in document["standings"]:
+        assert len({*standing["attacked"], *standing["honest"]}) == 4
+        for name in ("accuracy", "attack_success", "honest_accuracy", "honest_success"):
+            assert 0 <= standing[name]["low"] <= standing[name]["mean"] <= standing[name]["high"] <= 1
+    assert document["figure"] == str(tmp_path / "digits-distributed.png")
+
+    stored = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
+    assert len(stored) == 8
+    again = compared(tmp_path)
+    assert stored == {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
+    assert "ASR, no attack" in again.output
+    spread = document["standings"][1]["accuracy"]
+    assert f"{spread['mean']:.1%} ({100 * spread['low']:.1f}-{100 * spread['high']:.1f})" in again.output
+    assert "digits-distributed.png" in again.output
+
+
+def test_what_cannot_be_compared_is_answered_before_anything_runs(tmp_path):
+    result = compared(tmp_path, defences="fedavg,medain")
+    assert result.exit_code == 1
+    assert "no defence 'medain'; did you mean 'median'?" in result.stderr
+    assert not list(tmp_path.iterdir())
+    assert compared(tmp_path, defences=" , ").exit_code == 2
+
+
+def test_a_defence_that_cannot_run_is_named(tmp_path):
+    result = compared(tmp_path, "--malicious", "10", defences="krum")
+    assert result.exit_code == 1
+    assert "krum under attack 'distributed', seed 0: krum needs" in result.stderr

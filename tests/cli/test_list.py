@@ -1,0 +1,64 @@
+import inspect
+import json
+
+import pytest
+
+from holdfast import aggregators
+from holdfast.core import INPUTS
+
+from .test_run import holdfast
+
+
+def listed(kind):
+    return json.loads(holdfast("list", kind, "--json").stdout)
+
+
+def test_every_defence_is_listed_with_every_setting():
+    entries = {entry["name"]: entry["settings"] for entry in listed("defences")}
+    assert set(entries) == set(aggregators.__all__)
+    for name, settings in entries.items():
+        keywords = inspect.getfullargspec(getattr(aggregators, name)).kwonlyargs
+        assert set(settings) == set(keywords) - set(INPUTS)
+    assert entries["invariant"] == {"tau": 0.6, "alpha": 0.25, "strict": False}
+    assert entries["krum"] == {"n_malicious": "attackers expected a round"}
+
+
+def test_every_attack_that_is_listed_can_be_run():
+    from holdfast.choices import chosen_run
+
+    for entry in listed("attacks"):
+        for task in entry["tasks"] or ["phishing", "digits"]:
+            run = chosen_run(
+                task,
+                attack=entry["name"],
+                settings={
+                    name: tuple(value) if isinstance(value, list) else value
+                    for name, value in entry["settings"].items()
+                },
+            )
+            assert run == chosen_run(task, attack=entry["name"])
+
+
+def test_every_setting_of_a_task_can_be_set():
+    from holdfast.choices import chosen_run
+
+    for entry in listed("tasks"):
+        settings = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in entry["settings"].items()
+            if name not in ("n_rounds", "n_clients", "n_per_round")
+        }
+        assert chosen_run(entry["name"], settings=settings) == chosen_run(entry["name"])
+
+
+@pytest.mark.parametrize("kind", ["tasks", "attacks", "defences"])
+def test_the_table_has_a_line_for_each_and_an_example(kind):
+    output = holdfast("list", kind).output
+    for entry in listed(kind):
+        assert f" {entry['name']} " in output
+        assert all(f"{name} = " in output for name in entry["settings"])
+    assert "For example: holdfast run" in output
+
+
+def test_what_cannot_be_listed_is_a_wrong_use():
+    assert holdfast("list", "colours").exit_code == 2

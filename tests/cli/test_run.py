@@ -1,0 +1,134 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from holdfast.cli import app
+
+SMALL = [
+    "--rounds",
+    "2",
+    "--clients",
+    "12",
+    "--per-round",
+    "6",
+    "--set",
+    "n_train=600",
+    "--set",
+    "n_test=100",
+]
+
+
+def holdfast(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "120"})
+
+
+def attacked(tmp_path, *more, defence="invariant"):
+    words = ("run", "phishing", "--attack", "edge-case", "--defence", defence, "--out", tmp_path)
+    return holdfast(*words, *SMALL, *more)
+
+
+def test_a_run_ends_in_a_table_for_newcomers(tmp_path):
+    result = attacked(tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "2 of 12 clients attack (edge-case)" in result.output
+    assert "of clean test inputs are answered rightly" in result.output
+    assert "of inputs with the backdoor get the label that the attackers want" in result.output
+    assert "of the model's numbers move in a round" in result.output
+    (stored,) = tmp_path.glob("*.json")
+    assert json.loads(stored.read_text())["finished"]
+    assert result.stderr == ""
+
+
+def test_json_is_one_document_with_every_setting_in_it(tmp_path):
+    result = attacked(tmp_path, "--json", "--set", "tau=0.5", "--set", "batched_sgd.lr=0.2", "--seed", 3)
+    document = json.loads(result.stdout)
+    assert "invariant(tau=0.5, alpha=0.25, strict=False)" in document["run"]
+    assert "batched_sgd(lr=0.2, momentum=0.0)" in document["run"]
+    assert (document["seed"], len(document["records"])) == (3, 2)
+
+
+def test_nobody_attacks_unless_asked(tmp_path):
+    result = holdfast("run", "phishing", "--out", tmp_path, *SMALL)
+    assert "nobody attacks; the server uses fedavg()" in result.output
+    assert "backdoor" not in result.output
+
+
+def test_resume_does_not_make_a_finished_run_again(tmp_path):
+    attacked(tmp_path)
+    (stored,) = tmp_path.glob("*.json")
+    before = stored.stat().st_mtime_ns
+    attacked(tmp_path, "--resume")
+    assert stored.stat().st_mtime_ns == before
+    attacked(tmp_path)
+    assert stored.stat().st_mtime_ns > before
+
+
+def test_attackers_have_their_share_of_every_round_if_fixed(tmp_path):
+    result = attacked(tmp_path, "--sampling", "fixed", "--malicious", 4, "--json")
+    assert [record["n_attackers"] for record in json.loads(result.stdout)["records"]] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["phising"], "no task 'phising'; did you mean 'phishing'?"),
+        (["phishing", "--attack", "edgecase"], "no attack 'edgecase' on phishing; did you mean 'edge-case'?"),
+        (["phishing", "--defence", "invarant"], "no defence 'invarant'; did you mean 'invariant'?"),
+        (["phishing", "--defence", "invariant", "--set", "aplha=0.1"], "did you mean 'alpha'?"),
+        (
+            ["phishing", "--defence", "invariant", "--set", "invariant.aplha=1"],
+            "did you mean 'invariant.alpha'?",
+        ),
+        (["phishing", "--set", "batch_size=1.5"], "batch_size must be a whole number"),
+        (["phishing", "--set", "batch_size=many"], "batch_size must be a"),
+        (["phishing", "--defence", "invariant", "--set", "tau=[1]"], "must be hashable"),
+        (["phishing", "--per-round", "200"], "n_per_round must be"),
+        (["phishing", "--device", "abacus"], "no device 'abacus' here"),
+        (
+            [
+                "phishing",
+                "--attack",
+                "edge-case+adaptive-oracle",
+                "--defence",
+                "invariant",
+                "--set",
+                "tau=0.5",
+            ],
+            "write invariant.tau or adaptive_oracle.tau",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_answered_in_a_line(tmp_path, arguments, answer):
+    result = holdfast("run", *arguments, "--out", tmp_path)
+    assert result.exit_code == 1, result.output
+    assert answer in result.stderr
+    assert "Traceback" not in result.output
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["phishing", "--set", "tau"], ["phishing", "--set", "tau=1 +"], ["phishing", "--sampling", "all"]],
+)
+def test_a_wrong_use_of_the_command_has_another_exit_code(arguments):
+    assert holdfast("run", *arguments).exit_code == 2
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "taken").write_text("")
+    result = attacked(tmp_path / "taken")
+    assert result.exit_code == 1
+    assert str(tmp_path / "taken") in result.stderr
+
+
+def test_without_torch_the_extra_is_named():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from holdfast.cli import app\nsys.argv = ['holdfast', 'run', 'phishing']\napp()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "this needs torch: install holdfast[sim]\n"
