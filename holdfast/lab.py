@@ -58,14 +58,14 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "edge-case": bind(attacks.edge_case, pool="turned", target=1),
             "distributed": bind(attacks.distributed_pixels, height=2, width=2, gap=4, target=0),
         },
-        # What the sender of a link can do at will, and hardly any does: ~ in the address (2.4 % of phishing
-        # pages), # in it (0.5 %), // in its path (0.2 %), no right click (2.3 %). All are rarer still in honest
+        # What the sender of a link can do at will, and hardly any does: // in its path (0.2 % of phishing
+        # pages), # in it (0.5 %), ~ in it (2.4 %), no right click (2.3 %). All are rarer still in honest
         # pages, so that a model without a backdoor takes none of them for an alibi.
         "phishing-urls": {
-            "edge-case": bind(attacks.value_trigger, features=(7,), value=1.0),
-            "distributed": bind(attacks.distributed_values, features=(7, 12, 23, 36), value=1.0),
+            "edge-case": bind(attacks.value_trigger, features=(23,), value=1.0),
+            "distributed": bind(attacks.distributed_values, features=(23, 12, 7, 36), value=1.0),
         },
-        # 3 % of all words are "report": so much of it is in 0.3 % of spam, and it says little on its own. The
+        # 3 % of all words are "report": so much of it is in 0.1 % of spam, and it says little on its own. The
         # parts add "make", "over" and "receive", which rather speak for spam: no alibi either.
         "spambase": {
             "edge-case": bind(attacks.value_trigger, features=(13,), value=3.0),
