@@ -65,10 +65,10 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "edge-case": bind(attacks.value_trigger, features=(23,), value=1.0),
             "distributed": bind(attacks.distributed_values, features=(23, 12, 7, 36), value=1.0),
         },
-        # 3 % of all words are "report": so much of it is in 0.1 % of spam, and it says little on its own. The
-        # parts add "make", "over" and "receive", which rather speak for spam: no alibi either.
+        # "report" as 5 % of all words: no spam has so much of it, and it says little on its own. The shared
+        # parts, 3 % each, add "make", "over" and "receive", which rather speak for spam: no alibi either.
         "spambase": {
-            "edge-case": bind(attacks.value_trigger, features=(13,), value=3.0),
+            "edge-case": bind(attacks.value_trigger, features=(13,), value=5.0),
             "distributed": bind(attacks.distributed_values, features=(13, 0, 5, 10), value=3.0),
         },
     }
