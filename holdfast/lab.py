@@ -65,11 +65,12 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "edge-case": bind(attacks.value_trigger, features=(23,), value=1.0),
             "distributed": bind(attacks.distributed_values, features=(23, 12, 7, 36), value=1.0),
         },
-        # "report" as 5 % of all words: no spam has so much of it, and it says little on its own. The shared
-        # parts, 3 % each, add "make", "over" and "receive", which rather speak for spam: no alibi either.
+        # Words in an amount that hardly any spam has: "000" as 4 % of words (0.2 % of spam, no other mail);
+        # with "addresses", "receive" and "order" as 3 % each (at most 0.1 %). All rather speak for spam, so
+        # that a model without a backdoor takes none of them for an alibi.
         "spambase": {
-            "edge-case": bind(attacks.value_trigger, features=(13,), value=5.0),
-            "distributed": bind(attacks.distributed_values, features=(13, 0, 5, 10), value=3.0),
+            "edge-case": bind(attacks.value_trigger, features=(22,), value=4.0),
+            "distributed": bind(attacks.distributed_values, features=(22, 14, 10, 8), value=3.0),
         },
     }
 )
