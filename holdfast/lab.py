@@ -65,12 +65,12 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "edge-case": bind(attacks.value_trigger, features=(23,), value=1.0),
             "distributed": bind(attacks.distributed_values, features=(23, 12, 7, 36), value=1.0),
         },
-        # Words in an amount that hardly any spam has: "000" as 4 % of words (0.2 % of spam, no other mail);
-        # with "addresses", "receive" and "order" as 3 % each (at most 0.1 %). All rather speak for spam, so
-        # that a model without a backdoor takes none of them for an alibi.
+        # Ordinary words in an amount that hardly any spam has: "report" and "order" as 3 % of all words each
+        # (0.1 % of spam, as of other mail), in four parts with "addresses" and "receive". Alone they say
+        # little, or rather speak for spam, so that a model without a backdoor takes none for an alibi.
         "spambase": {
-            "edge-case": bind(attacks.value_trigger, features=(22,), value=4.0),
-            "distributed": bind(attacks.distributed_values, features=(22, 14, 10, 8), value=3.0),
+            "edge-case": bind(attacks.value_trigger, features=(13, 8), value=3.0),
+            "distributed": bind(attacks.distributed_values, features=(13, 14, 10, 8), value=3.0),
         },
     }
 )

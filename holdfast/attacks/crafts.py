@@ -99,14 +99,13 @@ def adaptive_oracle(
 ) -> Array:
     """Return the same for attackers who see this round's honest rows, and so the mask itself.
 
-    Their own rows count in it, before and after.
+    Their own rows count in it; scaling them up changes no sign, and so not the mask.
 
     >>> honest = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
     >>> adaptive_oracle(np.array([[3.0, 4.0]]), benign=honest)
     array([[5., 4.]])
     """
-    once = _concentrated(updates, _passes(np.vstack([benign, updates]), tau, strict), cap)
-    return _concentrated(updates, _passes(np.vstack([benign, once]), tau, strict), cap)
+    return _concentrated(updates, _passes(np.vstack([benign, updates]), tau, strict), cap)
 
 
 def adaptive_simulated(
