@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .aggregators.weak_dp import weak_dp
     from .core import INPUTS, Aggregate, Bound, bind
     from .diagnostics import Diagnostics, Dropped
-    from .errors import HoldfastError, InputError, NonFiniteError, TooFewClientsError
+    from .errors import DataError, HoldfastError, InputError, NonFiniteError, TooFewClientsError
     from .screening import Screened, defend, screen
     from .updates import Rows, Updates, rows_of
 
@@ -44,6 +44,7 @@ __all__ = [
     "Advice",
     "Aggregate",
     "Bound",
+    "DataError",
     "Diagnostics",
     "Dropped",
     "HoldfastError",
@@ -93,6 +94,7 @@ _HOMES = {
     "bind": "core",
     "Diagnostics": "diagnostics",
     "Dropped": "diagnostics",
+    "DataError": "errors",
     "HoldfastError": "errors",
     "InputError": "errors",
     "NonFiniteError": "errors",

@@ -4,9 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast import InputError
+from holdfast import DataError, InputError
 from holdfast.data import phishing_urls, spambase, table
-from holdfast.errors import DataError
 
 FOLDER = Path(os.environ.get("HOLDFAST_DATA", "nowhere"))
 
