@@ -98,6 +98,9 @@ def _constrained_and_scaled(attack: Attack, task: Task) -> Attack:
     return scaled(_trained(constrained_sgd)(attack, task), task)
 
 
+#: How far PGD's attackers stray: about as long as an honest client's first update is.
+RADII: Mapping[str, float] = MappingProxyType({"phishing": 0.25, "digits": 1.0})
+
 #: What the other parts of an attack's name do to it, in the order of the name.
 ATTACKS: Mapping[str, Callable[[Attack, Task], Attack]] = MappingProxyType(
     {
@@ -106,7 +109,7 @@ ATTACKS: Mapping[str, Callable[[Attack, Task], Attack]] = MappingProxyType(
         "adaptive-oracle": _crafted(bind(attacks.adaptive_oracle)),
         "adaptive-simulated": _crafted(bind(attacks.adaptive_simulated)),
         "neurotoxin": _crafted(bind(attacks.neurotoxin)),
-        "pgd": _trained(projected_sgd),
+        "pgd": lambda attack, task: _trained(projected_sgd, radius=RADII.get(task.name, 1.0))(attack, task),
         "replacement": _crafted(bind(attacks.boost, factor=5.0)),
         "constrain-and-scale": _constrained_and_scaled,
         "alie": _crafted(bind(attacks.alie)),

@@ -54,6 +54,11 @@ def test_attackers_with_a_way_of_their_own_train_at_the_pace_of_honest_clients()
         assert (settings["lr"], settings["momentum"]) == (0.1, 0.9)
 
 
+def test_pgd_is_bound_to_the_length_of_honest_updates():
+    radii = [dict(attack_named("pgd", task).train.settings)["radius"] for task in (PHISHING, DIGITS)]
+    assert radii == [0.25, 1.0]
+
+
 def test_constrain_and_scale_replaces_the_average_of_a_round():
     (craft,) = attack_named("constrain-and-scale", replace(PHISHING, n_per_round=8)).crafts
     assert dict(craft.settings) == {"total": 8.0}
