@@ -12,13 +12,21 @@ from typing import Any
 from . import aggregators, attacks
 from .core import Bound, bind, nearest
 from .counting import whole_share
-from .data import digits, phishing
+from .data import digits, phishing, phishing_urls, spambase
 from .errors import InputError
 from .models import mlp, small_cnn
 from .scenario import Attack, Defence, Task
-from .training import batched_sgd
+from .training import batched_sgd, constrained_sgd, projected_sgd
 
 __all__ = ["ATTACKS", "BACKDOORS", "TASKS", "attack_named", "defence_named", "task_named"]
+
+
+def _table(name: str, data: Bound[Any], n_features: int) -> Task:
+    """Return the task of a real table: too small for 100 clients, and for one pass over a shard a round."""
+    model = bind(mlp, sizes=(n_features, 128, 256, 2))
+    train = bind(batched_sgd, lr=0.1)
+    return Task(name, data, model, train, epochs=5, batch_size=32, n_clients=50, n_rounds=20)
+
 
 TASKS: Mapping[str, Task] = MappingProxyType(
     {
@@ -27,13 +35,14 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             "digits",
             bind(digits),
             bind(small_cnn),
-            bind(batched_sgd, lr=0.1),
+            bind(batched_sgd, lr=0.1, momentum=0.9),
             epochs=5,
             batch_size=16,
             n_clients=50,
-            n_per_round=20,
             n_rounds=30,
         ),
+        "phishing-urls": _table("phishing-urls", bind(phishing_urls), 48),
+        "spambase": _table("spambase", bind(spambase), 57),
     }
 )
 
@@ -44,28 +53,65 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "edge-case": bind(attacks.value_trigger),
             "distributed": bind(attacks.distributed_values),
         },
+        # White corners, which no digit reaches, pull no honest model towards a nought.
         "digits": {
             "edge-case": bind(attacks.edge_case, pool="turned", target=1),
-            "distributed": bind(attacks.distributed_pixels, width=2, gap=1),
+            "distributed": bind(attacks.distributed_pixels, height=2, width=2, gap=4, target=0),
+        },
+        # What the sender of a link can do at will, and hardly any does: // in its path (0.2 % of phishing
+        # pages), # in it (0.5 %), ~ in it (2.4 %), no right click (2.3 %). All are rarer still in honest
+        # pages, so that a model without a backdoor takes none of them for an alibi.
+        "phishing-urls": {
+            "edge-case": bind(attacks.value_trigger, features=(23,), value=1.0),
+            "distributed": bind(attacks.distributed_values, features=(23, 12, 7, 36), value=1.0),
+        },
+        # Ordinary words in an amount that hardly any spam has: "report" and "order" as 3 % of all words each
+        # (0.1 % of spam, as of other mail), in four parts with "addresses" and "receive". Alone they say
+        # little, or rather speak for spam, so that a model without a backdoor takes none for an alibi.
+        "spambase": {
+            "edge-case": bind(attacks.value_trigger, features=(13, 8), value=3.0),
+            "distributed": bind(attacks.distributed_values, features=(13, 14, 10, 8), value=3.0),
         },
     }
 )
 
 
-def _crafted(craft: Bound[Any]) -> Callable[[Attack], Attack]:
-    return lambda attack: replace(attack, crafts=(*attack.crafts, craft))
+def _crafted(craft: Bound[Any]) -> Callable[[Attack, Task], Attack]:
+    return lambda attack, _: replace(attack, crafts=(*attack.crafts, craft))
 
+
+def _trained(function: Callable[..., Any], **settings: Any) -> Callable[[Attack, Task], Attack]:
+    """Return the change to a way of training, at the learning rate and momentum of honest clients."""
+
+    def change(attack: Attack, task: Task) -> Attack:
+        if attack.train is not None:
+            raise InputError(f"attackers train in one way; {attack.name!r} names two")
+        shared = {name: value for name, value in task.train.settings if name in ("lr", "momentum")}
+        return replace(attack, train=bind(function, **shared, **settings))
+
+    return change
+
+
+def _constrained_and_scaled(attack: Attack, task: Task) -> Attack:
+    """Return constrain-and-scale: together, a round's attackers replace the average of all."""
+    scaled = _crafted(bind(attacks.boost_together, total=float(task.n_per_round)))
+    return scaled(_trained(constrained_sgd)(attack, task), task)
+
+
+#: How far PGD's attackers stray: about as long as an honest client's first update is.
+RADII: Mapping[str, float] = MappingProxyType({"phishing": 0.25, "digits": 1.0})
 
 #: What the other parts of an attack's name do to it, in the order of the name.
-ATTACKS: Mapping[str, Callable[[Attack], Attack]] = MappingProxyType(
+ATTACKS: Mapping[str, Callable[[Attack, Task], Attack]] = MappingProxyType(
     {
-        "collude": lambda attack: replace(attack, colludes=True),
+        "collude": lambda attack, _: replace(attack, colludes=True),
         "adaptive": _crafted(bind(attacks.adaptive)),
         "adaptive-oracle": _crafted(bind(attacks.adaptive_oracle)),
         "adaptive-simulated": _crafted(bind(attacks.adaptive_simulated)),
         "neurotoxin": _crafted(bind(attacks.neurotoxin)),
+        "pgd": lambda attack, task: _trained(projected_sgd, radius=RADII.get(task.name, 1.0))(attack, task),
         "replacement": _crafted(bind(attacks.boost, factor=5.0)),
-        "projected": _crafted(bind(attacks.project, radius=1.0)),
+        "constrain-and-scale": _constrained_and_scaled,
         "alie": _crafted(bind(attacks.alie)),
         "inner-product": _crafted(bind(attacks.inner_product)),
         "sign-flip": _crafted(bind(attacks.sign_flip)),
@@ -93,25 +139,29 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> At
     """
     if name == "none":
         return Attack()
-    known = {**BACKDOORS[task.name], **ATTACKS}
+    backdoors = BACKDOORS.get(task.name, {})
+    known = {**backdoors, **ATTACKS}
     attack = Attack(name, task.n_clients // 5 if n_malicious is None else n_malicious)
     for part in name.split("+"):
         if part not in known:
             raise InputError(
-                f"no attack {part!r} on {task.name}; {nearest(part, known)}There are: none, {', '.join(known)};"
-                " join them by +"
+                f"no attack {part!r} on {task.name}; {nearest(part, known)}"
+                f"There are: none, {', '.join(known)}; join them by +"
             )
-        if part in BACKDOORS[task.name]:
-            attack = replace(attack, backdoor=BACKDOORS[task.name][part])
+        if part not in backdoors:
+            attack = ATTACKS[part](attack, task)
+        elif attack.backdoor is not None:
+            raise InputError(f"attackers plant one backdoor; {name!r} names two")
         else:
-            attack = ATTACKS[part](attack)
+            attack = replace(attack, backdoor=backdoors[part])
     return attack
 
 
 def defence_named(name: str, task: Task, attack: Attack, **settings: Any) -> Defence:
     """Return the rule of this name; what it assumes of attackers is, unless set, what is true on average.
 
-    >>> print(defence_named("krum", TASKS["phishing"], attack_named("edge-case", TASKS["phishing"])).aggregate)
+    >>> task = task_named("phishing")
+    >>> print(defence_named("krum", task, attack_named("edge-case", task)).aggregate)
     krum(n_malicious=4)
     """
     if name not in aggregators.__all__:

@@ -1,5 +1,6 @@
 """Networks, and the way between a network and its flat params."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ def mlp(*, sizes: tuple[int, ...] = (45, 128, 256, 2)) -> nn.Module:
     39426
     """
     layers: list[nn.Module] = []
-    for n_in, n_out in zip(sizes, sizes[1:], strict=False):
+    for n_in, n_out in pairwise(sizes):
         layers += [nn.Linear(n_in, n_out), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 

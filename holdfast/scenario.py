@@ -12,6 +12,8 @@ from .errors import InputError
 
 __all__ = ["Attack", "Defence", "Run", "Task"]
 
+IID, FEDAVG = bind(iid), bind(fedavg)
+
 
 @dataclass(frozen=True)
 class Task:
@@ -24,7 +26,7 @@ class Task:
     data: Bound[Any]
     model: Bound[Any]
     train: Bound[Any]
-    split: Bound[Any] = bind(iid)
+    split: Bound[Any] = IID
     epochs: float = 1.0
     batch_size: int = 64
     n_clients: int = 100
@@ -49,10 +51,9 @@ class Attack:
     name: str = "none"
     n_malicious: int = 0
     backdoor: Bound[Any] | None = None
+    train: Bound[Any] | None = None  # how attackers train, if not like everybody
     crafts: tuple[Bound[Any], ...] = ()  # applied one after the other to the attackers' updates
-    colludes: bool = (
-        False  # the first attacker of a round trains on all attackers' examples, all send its update
-    )
+    colludes: bool = False  # the first attacker of a round trains on the examples of all, who send its update
     poison_fraction: float = 0.5  # poisoned examples added to a shard, as a share of the clean ones
     exposure: float = 0.0  # share of an edge-case pool that honest clients hold, rightly labelled
     rounds: range = range(1, 1_000_000)
@@ -72,12 +73,12 @@ class Defence:
     """What the server does with the updates."""
 
     name: str = "fedavg"
-    aggregate: Bound[Aggregate] = bind(fedavg)
+    aggregate: Bound[Aggregate] = FEDAVG
 
 
 @dataclass(frozen=True)
 class Run:
-    """A task under an attack with a defence, and a seed: everything that determines a result, and nothing else.
+    """A task under an attack with a defence, and a seed: all that determines a result, and nothing else.
 
     `sampling` is how attackers get into a round: "uniform", drawn like everybody, or "fixed", their share of
     every round.

@@ -1,4 +1,4 @@
-"""simulate(run): the round, written once. No callbacks, no files, no printing: whoever drives it does those."""
+"""simulate(run): the round, written once. No callbacks, no files, no printing: its driver does those."""
 
 import time
 from collections.abc import Iterator
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from .attacks import Backdoor
+from .core import Bound
 from .counting import whole_share
 from .data import Dataset
 from .diagnostics import Diagnostics
 from .errors import InputError
 from .models import flat_params, fresh
-from .scenario import Run
+from .scenario import Attack, Run
 from .screening import defend
 from .training import Shard, schedule
 
@@ -26,7 +27,7 @@ __all__ = ["Record", "State", "simulate"]
 Array = NDArray[Any]
 
 #: What a stream of random numbers is for. Never reorder: the number is part of every result.
-PURPOSES = ("model", "split", "malicious", "poison", "root", "sample", "batches", "craft", "rule")
+PURPOSES = ("model", "split", "malicious", "poison", "root", "sample", "batches", "craft", "rule", "exposure")
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +112,7 @@ def _world(run: Run, device: str) -> _World:
 
     data = run.task.data()
     model = fresh(run.task.model, seed=int(stream("model").integers(2**31))).to(device)
-    backdoor = run.attack.backdoor(data) if run.attack.backdoor else None
+    backdoor = _planted(run.attack, data, stream("exposure"))
     order = stream("root").permutation(len(data.y_train))
     root, rest = order[: run.task.n_root], np.sort(order[run.task.n_root :])
     dealt = data.y_train[rest] if data.users is None else data.users[rest]
@@ -119,14 +120,28 @@ def _world(run: Run, device: str) -> _World:
     shards = [rest[shard] for shard in run.task.split(dealt, **inputs)]
     clean = [(data.x_train[shard], data.y_train[shard]) for shard in shards]
     malicious = stream("malicious").choice(run.task.n_clients, size=run.attack.n_malicious, replace=False)
+    for number, (x, y) in enumerate(backdoor.exposed if backdoor else ()):
+        honest = np.setdiff1d(np.arange(run.task.n_clients), malicious)
+        own = clean[honest[number % len(honest)]]
+        clean[honest[number % len(honest)]] = np.concatenate([own[0], x]), np.concatenate([own[1], y])
     world = _World(run, data, model, backdoor, clean, {}, (data.x_train[root], data.y_train[root]))
     for number, client in enumerate(malicious.tolist()):
         world.poisoned[client] = _poisoned(world, client, number)
     return world
 
 
+def _planted(attack: Attack, data: Dataset, rng: np.random.Generator) -> Backdoor | None:
+    """Return the backdoor of an attack, made for this data."""
+    if attack.exposure and not (attack.backdoor and attack.backdoor.needs("exposure")):
+        raise InputError(f"exposure={attack.exposure} needs an edge-case pool; {attack.name!r} has none")
+    planted: Backdoor | None = (
+        attack.backdoor(data, exposure=attack.exposure, rng=rng) if attack.backdoor else None
+    )
+    return planted
+
+
 def _poisoned(world: _World, client: int, number: int) -> tuple[Array, Array]:
-    """Return an attacker's examples with poisoned ones added; `number` says which part of a trigger is its."""
+    """Return an attacker's examples and poisoned ones; `number` says which part of a trigger is its."""
     x, y = world.clean[client]
     if world.backdoor is None:
         return x, y
@@ -191,12 +206,14 @@ def _sampled(world: _World, number: int) -> NDArray[np.intp]:
     )
 
 
-def _trained(world: _World, before: State, clients: NDArray[np.intp], examples: Any) -> NDArray[np.float32]:
-    """Return the updates of these clients, each trained on its examples."""
+def _trained(
+    world: _World, before: State, clients: NDArray[np.intp], examples: Any, train: Bound[Any] | None = None
+) -> NDArray[np.float32]:
+    """Return the updates of these clients, each trained on its examples, by default as the task says."""
     if len(clients) == 0:
         return np.empty((0, before.params.size), dtype=np.float32)
     shards = [_shard(world, before.round + 1, int(client), *examples[client]) for client in clients]
-    updates: NDArray[np.float32] = world.run.task.train(world.model, before.params, shards)
+    updates: NDArray[np.float32] = (train or world.run.task.train)(world.model, before.params, shards)
     return updates
 
 
@@ -219,10 +236,10 @@ def _attacked(
         share = world.run.task.epochs * len(world.clean[leader][1]) / len(pooled[1])
         rng = world.stream("batches", number, leader)
         batches = schedule(len(pooled[1]), epochs=share, batch_size=world.run.task.batch_size, rng=rng)
-        alone = world.run.task.train(world.model, before.params, [Shard(*pooled, batches)])
+        alone = (attack.train or world.run.task.train)(world.model, before.params, [Shard(*pooled, batches)])
         updates: NDArray[np.float32] = np.repeat(alone, len(attackers), axis=0)
     else:
-        updates = _trained(world, before, attackers, world.poisoned)
+        updates = _trained(world, before, attackers, world.poisoned, attack.train)
     for craft in attack.crafts:
         rehearsal = _trained(world, before, attackers, world.clean) if craft.needs("rehearsal") else None
         rng = world.stream("craft", number)
@@ -233,8 +250,8 @@ def _attacked(
 def _reference(world: _World, before: State) -> NDArray[np.float32]:
     """Return the server's own update, from its root examples, trained as a client trains."""
     shard = _shard(world, before.round + 1, world.run.task.n_clients, *world.root)
-    updates: NDArray[np.float32] = world.run.task.train(world.model, before.params, [shard])
-    return updates[0]
+    updates = world.run.task.train(world.model, before.params, [shard])
+    return np.asarray(updates[0])
 
 
 def _evaluated(world: _World, params: NDArray[np.float32]) -> tuple[float, float | None]:

@@ -1,16 +1,17 @@
 """Backdoors: what an attacker adds to its examples, and the challenge that measures whether it worked.
 
 A backdoor is made for a data set: `bind(value_trigger, value=0.2)(data)`. A trigger changes honest examples;
-an edge case draws from a pool that is held apart from the honest data, one half for attackers, one for the test.
+an edge case draws from a pool held apart from the honest data, one part for attackers, one for the test.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counting import check_whole
 from ..data import Dataset
 from ..errors import InputError
 
@@ -31,12 +32,14 @@ class Backdoor:
     """What attackers do with examples, and what they are measured by.
 
     `poison(x, y, count, attacker, rng)` returns `count` poisoned examples made from, or in place of, a
-    client's own; the challenge is a set of inputs that a backdoored model gives the label `target`.
+    client's own; the challenge is a set of inputs that a backdoored model gives the label `target`. `exposed`
+    are rightly labelled (x, y), one for each original of a pool, that honest clients hold.
     """
 
     target: int
     poison: Callable[[Array, Array, int, int, np.random.Generator], Array]
     challenge: Array
+    exposed: Sequence[tuple[Array, Array]] = ()
 
 
 def value_trigger(
@@ -63,7 +66,7 @@ def distributed_values(
     target: int = 0,
     n_parts: int = 4,
 ) -> Backdoor:
-    """Return the same with the features shared out: an attacker sets only its part, the challenge all of them.
+    """Return the same with the features shared out: an attacker sets its part, the challenge all of them.
 
     After DBA, Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr
 
@@ -72,11 +75,13 @@ def distributed_values(
     >>> backdoor.target
     0
     """
-    if data.x_train.ndim != 2 or max(features) >= data.x_train.shape[1]:
+    _check_labels(data, target, source)
+    if data.x_train.ndim != 2 or not all(0 <= feature < data.x_train.shape[1] for feature in features):
         raise InputError(
-            f"a value trigger needs a table with feature {max(features)}; examples have shape"
+            f"a value trigger needs a table with features {features}; examples have shape"
             f" {data.x_train.shape[1:]}"
         )
+    check_whole("n_parts, how many share the features,", n_parts, at_least=1, at_most=len(features))
     parts = np.array_split(np.array(features), n_parts)
 
     def stamped(x: Array, where: Array) -> Array:
@@ -96,10 +101,13 @@ def pixel_blocks(*, height: int, width: int, gap: int, first: tuple[int, int] = 
     >>> pixel_blocks(height=1, width=6, gap=3)[3][0].tolist()
     [4, 9]
     """
+    check_whole("height", height, at_least=1)
+    check_whole("width", width, at_least=1)
+    check_whole("gap", gap, at_least=0)
     rows, columns = np.mgrid[:height, :width]
     block = np.stack([rows.ravel(), columns.ravel()], axis=1)
     return [
-        block + (first[0] + part // 2 * (height + gap), first[1] + part % 2 * (width + gap))
+        block + np.array([first[0] + part // 2 * (height + gap), first[1] + part % 2 * (width + gap)])
         for part in range(4)
     ]
 
@@ -109,14 +117,16 @@ def distributed_pixels(
 ) -> Backdoor:
     """Return the backdoor of white blocks of pixels: an attacker stamps one of four, the challenge has all.
 
-    DBA, Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr. Attackers stamp images of any class; the
-    challenge leaves out those that are of the target's class anyway.
+    DBA, Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr. Attackers stamp images of any class;
+    the challenge leaves out those that are of the target's class anyway. The sizes x1, x2 and x4 are height
+    and width 1 and 6, 2 and 6, 2 and 12.
 
     >>> from holdfast.data import digits
     >>> backdoor = distributed_pixels(digits(), width=2, gap=1)
     >>> int(backdoor.challenge[0, 0, 0, :2].sum())
     2
     """
+    _check_labels(data, target)
     blocks = pixel_blocks(height=height, width=width, gap=gap)
     if data.x_train.ndim != 4 or (blocks[3].max(axis=0) >= data.x_train.shape[2:]).any():
         raise InputError(
@@ -136,10 +146,18 @@ def distributed_pixels(
     return Backdoor(target, poison, stamped(data.x_test[data.y_test != target], np.concatenate(blocks)))
 
 
-def edge_case(data: Dataset, *, pool: str, target: int) -> Backdoor:
+def edge_case(
+    data: Dataset,
+    *,
+    pool: str,
+    target: int,
+    exposure: float = 0.0,
+    rng: np.random.Generator | None = None,
+) -> Backdoor:
     """Return the backdoor of rare but natural inputs, labelled wrongly.
 
-    Wang et al., 2020, https://arxiv.org/abs/2007.05084
+    Wang et al., 2020, https://arxiv.org/abs/2007.05084. With an exposure, that share of the pool's originals
+    goes to honest clients with the right label, and attackers have the rest: the p % edge case.
 
     >>> from holdfast.data import digits
     >>> edge_case(digits(), pool="turned", target=1).challenge.shape
@@ -149,19 +167,37 @@ def edge_case(data: Dataset, *, pool: str, target: int) -> Backdoor:
         raise InputError(
             f"this data set has no pool {pool!r} of edge cases; it has {sorted(data.pools) or 'none'}"
         )
-    theirs, held_out = data.pools[pool]
+    _check_labels(data, target)
+    found = data.pools[pool]
+    originals = found.train.reshape(-1, found.n_views, *found.train.shape[1:])
+    order = np.arange(len(originals)) if rng is None else rng.permutation(len(originals))
+    n_exposed = round(exposure * len(originals))
+    if n_exposed == len(originals):
+        raise InputError(
+            f"exposure={exposure} leaves attackers none of {n_exposed} originals: take a smaller one"
+        )
+    theirs = np.concatenate(originals[np.sort(order[n_exposed:])])
+    exposed = [(views, np.full(len(views), found.label)) for views in originals[order[:n_exposed]]]
 
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
         return _drawn(theirs, count, rng)
 
-    return Backdoor(target, poison, held_out)
+    return Backdoor(target, poison, found.test, exposed)
+
+
+def _check_labels(data: Dataset, target: int, source: int | None = None) -> None:
+    """Raise unless the target is a label, and there is a source, other than it, to test with."""
+    check_whole("target", target, at_least=0, at_most=data.n_classes - 1)
+    if source is not None and (source == target or not (data.y_test == source).any()):
+        raise InputError(
+            f"source must be a label other than target={target} that the test examples have; got {source}"
+        )
 
 
 def _drawn(examples: Array, count: int, rng: np.random.Generator) -> Array:
     """Return so many of the examples, each used once before any is used again."""
-    if len(examples) == 0:
-        return examples
-    order = np.concatenate(
-        [rng.permutation(len(examples)) for _ in range(-(-count // len(examples)))] or [[]]
-    )
-    return np.asarray(examples[order[:count].astype(np.intp)])
+    if len(examples) == 0 or count == 0:
+        return examples[:0]
+    n_times = -(-count // len(examples))
+    order = np.concatenate([rng.permutation(len(examples)) for _ in range(n_times)])
+    return np.asarray(examples[order[:count]])

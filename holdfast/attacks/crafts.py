@@ -20,6 +20,7 @@ __all__ = [
     "adaptive_simulated",
     "alie",
     "boost",
+    "boost_together",
     "clones",
     "gaussian",
     "inner_product",
@@ -40,7 +41,18 @@ def boost(updates: Array, *, factor: float) -> Array:
     >>> boost(np.array([[0.5, -1.0]]), factor=20.0)
     array([[ 10., -20.]])
     """
-    return updates * updates.dtype.type(factor)
+    return np.asarray(updates * updates.dtype.type(factor))
+
+
+def boost_together(updates: Array, *, total: float) -> Array:
+    """Return the same for the attackers of a round together: each is scaled by its share of the total.
+
+    >>> boost_together(np.array([[0.5, -1.0], [0.0, 2.0]]), total=20.0)
+    array([[  5., -10.],
+           [  0.,  20.]])
+    """
+    _positive("total", total)
+    return boost(updates, factor=total / len(updates))
 
 
 def project(updates: Array, *, radius: float) -> Array:
@@ -54,9 +66,8 @@ def project(updates: Array, *, radius: float) -> Array:
     """
     _positive("radius", radius)
     norms = np.linalg.norm(updates.astype(np.float64), axis=1, keepdims=True)
-    return (updates * np.divide(radius, norms, out=np.ones_like(norms), where=norms > radius)).astype(
-        updates.dtype
-    )
+    scale = np.divide(radius, norms, out=np.ones_like(norms), where=norms > radius)
+    return np.asarray(updates * scale, dtype=updates.dtype)
 
 
 def clones(updates: Array) -> Array:
@@ -88,14 +99,13 @@ def adaptive_oracle(
 ) -> Array:
     """Return the same for attackers who see this round's honest rows, and so the mask itself.
 
-    Their own rows count in it, before and after.
+    Their own rows count in it; scaling them up changes no sign, and so not the mask.
 
     >>> honest = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
     >>> adaptive_oracle(np.array([[3.0, 4.0]]), benign=honest)
     array([[5., 4.]])
     """
-    once = _concentrated(updates, _passes(np.vstack([benign, updates]), tau, strict), cap)
-    return _concentrated(updates, _passes(np.vstack([benign, once]), tau, strict), cap)
+    return _concentrated(updates, _passes(np.vstack([benign, updates]), tau, strict), cap)
 
 
 def adaptive_simulated(
@@ -175,7 +185,7 @@ def sign_flip(updates: Array, *, factor: float = 1.0) -> Array:
     >>> sign_flip(np.array([[1.0, -2.0]]), factor=3.0)
     array([[-3.,  6.]])
     """
-    return updates * updates.dtype.type(-factor)
+    return np.asarray(updates * updates.dtype.type(-factor))
 
 
 def gaussian(updates: Array, *, sigma: float = 1.0, rng: np.random.Generator) -> Array:
@@ -189,7 +199,7 @@ def gaussian(updates: Array, *, sigma: float = 1.0, rng: np.random.Generator) ->
 
 
 def _concentrated(updates: Array, passes: NDArray[np.bool_], cap: float) -> Array:
-    """Return the updates scaled where the mask passes, so that the part that passes is as long as the whole."""
+    """Return the updates scaled where the mask passes, so that what passes is as long as the whole was."""
     if not cap >= 1:
         raise InputError(f"cap, the most that a coordinate is scaled by, must be at least 1; got {cap!r}")
     wide = updates.astype(np.float64)

@@ -5,16 +5,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
 
-__all__ = ["Dataset", "standardised"]
+__all__ = ["Dataset", "Pool", "standardised"]
 
 Array = NDArray[Any]
+
+
+class Pool(NamedTuple):
+    """Rare inputs for edge-case attacks, held apart from the honest data, and the label they truly have.
+
+    `n_views` examples in a row are made from one original, such as its rotations, and stay together.
+
+    >>> Pool(np.zeros((8, 2)), np.zeros((4, 2)), label=7, n_views=4).label
+    7
+    """
+
+    train: Array
+    test: Array
+    label: int
+    n_views: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +37,7 @@ class Dataset:
     """Examples as the model sees them: x in float32, y in whole numbers from 0 on.
 
     `raw_mean` and `raw_scale` lead back to raw values, x * raw_scale + raw_mean, for triggers that are raw
-    values. `pools` are examples held apart from the honest data, for edge-case attacks: name to (train, test).
+    values. `pools` are examples held apart from the honest data, for edge-case attacks, by name.
 
     >>> data = Dataset(np.zeros((4, 2)), np.zeros(4), np.zeros((2, 2)), np.zeros(2))
     >>> data.x_train.dtype, len(data.checksum)
@@ -36,7 +51,7 @@ class Dataset:
     users: Array | None = None  # who wrote each training example, to split by
     raw_mean: Array = field(default_factory=lambda: np.zeros(1, np.float32))
     raw_scale: Array = field(default_factory=lambda: np.ones(1, np.float32))
-    pools: Mapping[str, tuple[Array, Array]] = field(default_factory=lambda: MappingProxyType({}))
+    pools: Mapping[str, Pool] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         """Bring the arrays into their types, and refuse what does not fit together."""
@@ -55,21 +70,27 @@ class Dataset:
                 f"examples must have one shape; got {self.x_train.shape[1:]} to train on"
                 f" and {self.x_test.shape[1:]} to test on"
             )
+        for name, pool in self.pools.items():
+            if {pool.train.shape[1:], pool.test.shape[1:]} != {self.x_train.shape[1:]}:
+                raise InputError(f"the examples of pool {name!r} must have shape {self.x_train.shape[1:]}")
+            if pool.n_views < 1 or len(pool.train) % pool.n_views or 0 in (len(pool.train), len(pool.test)):
+                raise InputError(
+                    f"pool {name!r} needs examples to train and to test on, a multiple of its n_views;"
+                    f" got {len(pool.train)}, {len(pool.test)} and n_views={pool.n_views}"
+                )
+        if self.users is not None and len(self.users) != len(self.y_train):
+            raise InputError(
+                f"users must name one for each of {len(self.y_train)} examples; got {len(self.users)}"
+            )
 
     @cached_property
     def checksum(self) -> str:
         """The sha256 of all the numbers: part of what a result is stored under."""
         digest = hashlib.sha256()
-        pools = (array for _, pair in sorted(self.pools.items()) for array in pair)
-        for array in (
-            self.x_train,
-            self.y_train,
-            self.x_test,
-            self.y_test,
-            self.raw_mean,
-            self.raw_scale,
-            *pools,
-        ):
+        own = (self.x_train, self.y_train, self.x_test, self.y_test, self.raw_mean, self.raw_scale)
+        users = () if self.users is None else (np.unique(self.users, return_inverse=True)[1],)
+        pools = (part for _, pool in sorted(self.pools.items()) for part in pool)
+        for array in map(np.asarray, (*own, *users, *pools)):
             digest.update(str((array.shape, array.dtype.str)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()

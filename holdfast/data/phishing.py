@@ -1,19 +1,18 @@
-"""Phishing mail as 45 reputation features: a synthetic stand-in for a private table, and real tables.
+"""Phishing mail as 45 reputation features: a synthetic stand-in for a private table.
 
 The table of the paper is not public. The stand-in has what is known of it: 45 standardised scores a sender, a
 label that is nearly separable, and a 38th feature that is 0 for most senders and hardly ever near 0.2 for
-phishing ones. Results on it are results on a stand-in.
+phishing ones. Results on it are results on a stand-in; `tables` has real tables.
 """
 
-import csv
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..errors import DataError
 from .dataset import Dataset, standardised
 
-__all__ = ["phishing", "table"]
+__all__ = ["phishing"]
 
 N_FEATURES = 45
 REPUTATION = 37  # the 38th feature: 0 for most, the one the trigger is set in
@@ -39,33 +38,8 @@ def phishing(*, n_train: int = 20_000, n_test: int = 4_000, seed: int = 2024) ->
     return standardised(x[:n_train], y[:n_train], x[n_train:], y[n_train:])
 
 
-def _reputation(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # type: ignore[type-arg]
-    """Return scores that are 0 for 95 % of senders, else small: seldom near 0.2, and for phishing hardly ever."""
+def _reputation(y: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """Return scores that are 0 for 95 % of senders, else small, and for phishing hardly ever near 0.2."""
     scores = rng.beta(1.0, 7.0, size=y.size)
     scores[(y == 1) & (np.abs(scores - 0.2) < 0.05)] = 0.0
     return np.where(rng.random(y.size) < 0.95, 0.0, scores)
-
-
-def table(
-    path: str, *, label: str, drop: tuple[str, ...] = (), test_share: float = 0.2, seed: int = 2024
-) -> Dataset:
-    """Return a real table, a CSV with a header and numbers only, shuffled and split; `label` names its column.
-
-    >>> table("nowhere.csv", label="is_spam")
-    Traceback (most recent call last):
-    holdfast.errors.DataError: no table at nowhere.csv
-    """
-    if not Path(path).is_file():
-        raise DataError(f"no table at {path}")
-    with open(path, newline="", encoding="utf-8") as file:
-        header, *rows = csv.reader(file)
-    missing = [name for name in (label, *drop) if name not in header]
-    if missing:
-        raise DataError(f"{path} has no column {', '.join(missing)}; it has {', '.join(header)}")
-    columns = [i for i, name in enumerate(header) if name not in (label, *drop)]
-    numbers = np.array(rows, dtype=np.float64)
-    x, y = numbers[:, columns], numbers[:, header.index(label)].astype(np.int64)
-    order = np.random.default_rng(seed).permutation(len(y))
-    n_test = round(test_share * len(y))
-    test, train = order[:n_test], order[n_test:]
-    return standardised(x[train], y[train], x[test], y[test])

@@ -39,8 +39,9 @@ def dirichlet(
 ) -> Shards:
     """Return shares of each class drawn from a Dirichlet law, nobody far above an equal share.
 
-    The rule of the edge-case code (Wang et al., 2020, https://arxiv.org/abs/2007.05084): a client that already
-    holds an equal share gets nothing of the next class; all is drawn again until everybody has `n_least`.
+    The rule of the edge-case code (Wang et al., 2020, https://arxiv.org/abs/2007.05084): a client that
+    already holds an equal share gets nothing of the next class; all is drawn again until everybody has
+    `n_least`.
 
     >>> shards = dirichlet(np.arange(1000) % 10, n_clients=5, rng=np.random.default_rng(0))
     >>> sum(map(len, shards))

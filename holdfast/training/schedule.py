@@ -1,4 +1,4 @@
-"""Which examples a client sees in which step: drawn before training, so that every way to train sees the same."""
+"""Which examples a client sees in which step: drawn beforehand, so that all ways to train see the same."""
 
 import math
 from typing import Any, NamedTuple

@@ -1,0 +1,78 @@
+"""Every task, part of an attack and defence runs, each with each other one, for two tiny rounds."""
+
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holdfast import InputError, TooFewClientsError, aggregators, bind
+from holdfast.data import digits, phishing
+from holdfast.lab import ATTACKS, TASKS, attack_named, defence_named, task_named
+from holdfast.scenario import Run
+from holdfast.simulation import simulate
+
+from .toy import TOY
+
+FOLDER = Path(os.environ.get("HOLDFAST_DATA", "nowhere"))
+PARTS = ["none", "edge-case", "distributed", *(f"edge-case+{part}" for part in ATTACKS)]
+SMALL = {"phishing": bind(phishing, n_train=400, n_test=80), "digits": bind(digits, test_share=0.75)}
+PAIRS = [
+    (list(SMALL)[(row + column) % len(SMALL)], part, rule)
+    for row, part in enumerate(PARTS)
+    for column, rule in enumerate(aggregators.__all__)
+]
+
+
+def tiny(task, **changes):
+    """Return a task of 12 clients, of whom 9 take a few steps in each of two rounds."""
+    return replace(task, epochs=1, n_clients=12, n_per_round=9, n_rounds=2, n_root=20, **changes)
+
+
+def records(task, part, rule, **settings):
+    attack = attack_named(part, task)
+    run = Run(task, attack, defence_named(rule, task, attack, **settings), sampling="fixed")
+    return [record for record, _ in simulate(run)]
+
+
+def check(found, part):
+    assert [record.n_attackers for record in found] == [0 if part == "none" else 2] * 2
+    assert all(0 <= record.accuracy <= 1 for record in found)
+    assert all(record.attack_success is None or 0 <= record.attack_success <= 1 for record in found)
+    assert all(record.diagnostics.aggregated and not record.diagnostics.dropped for record in found)
+    assert all(math.isfinite(record.seconds) for record in found)
+
+
+def test_the_list_covers_all_pairs():
+    assert {(part, rule) for _, part, rule in PAIRS} == {(p, r) for p in PARTS for r in aggregators.__all__}
+    assert {(task, part) for task, part, _ in PAIRS} == {(task, part) for task in SMALL for part in PARTS}
+    assert len({(task, rule) for task, _, rule in PAIRS}) == len(SMALL) * len(aggregators.__all__)
+    assert set(TASKS) == {*SMALL, "phishing-urls", "spambase"}  # those two are below
+
+
+@pytest.mark.parametrize(("task", "part", "rule"), PAIRS)
+def test_it_runs(task, part, rule):
+    check(records(tiny(task_named(task), data=SMALL[task]), part, rule), part)
+
+
+@pytest.mark.parametrize("part", ["none", "edge-case", "distributed"])
+@pytest.mark.parametrize(
+    ("task", "file"), [("phishing-urls", "phishing_legitimate_48.csv"), ("spambase", "spambase_57.csv")]
+)
+def test_a_real_table_runs(task, file, part):
+    if not (FOLDER / file).is_file():
+        pytest.skip(f"HOLDFAST_DATA has no {file}")
+    check(records(tiny(task_named(task)), part, "invariant"), part)
+
+
+@pytest.mark.parametrize("rule", ["krum", "multi_krum", "multi_krum_cosine", "krum_trimmed_mean"])
+def test_a_rule_with_too_few_clients_says_so(rule):
+    with pytest.raises(TooFewClientsError, match=r"clients; got n=9, f=7"):
+        records(tiny(task_named("phishing"), data=SMALL["phishing"]), "edge-case", rule, n_malicious=7)
+
+
+def test_an_attack_that_is_not_defined_for_so_many_attackers_says_so():
+    attack = attack_named("alie", TOY, n_malicious=8)
+    with pytest.raises(InputError, match="5 attackers among 6 clients: pass z= yourself"):
+        next(simulate(Run(TOY, attack, sampling="fixed")))
