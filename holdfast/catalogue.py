@@ -17,6 +17,7 @@ FROM_THE_RUN = {
     "n_malicious": "attackers expected a round",
     "threshold": "twice the attackers expected a round",
 }
+BY_TASK = "as the task has it"
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def listed(kind: Literal["tasks", "attacks", "defences"]) -> list[Entry]:
     """Return all tasks, parts of an attack's name, or defences.
 
     >>> [entry.name for entry in listed("tasks")]
-    ['phishing', 'digits']
+    ['phishing', 'digits', 'phishing-urls', 'spambase']
     """
     if kind == "tasks":
         return [_task(task) for task in TASKS.values()]
@@ -58,16 +59,33 @@ def _attacks() -> Iterator[Entry]:
         for name, backdoor in backdoors.items():
             yield Entry(name, _sentence(backdoor.function), _of_backdoor(backdoor), (task,))
     for name, change in ATTACKS.items():
-        crafts = change(Attack()).crafts
-        if crafts:
-            yield Entry(name, _sentence(crafts[-1].function), dict(crafts[-1].settings))
+        by_task = [_functions(change(Attack(), task)) for task in TASKS.values()]
+        if by_task[0]:
+            yield Entry(name, _sentence(by_task[0][0].function), _shared(by_task))
         else:
             yield Entry(name, "Attackers train one update on the examples of all, and all send it.", {})
 
 
+def _functions(attack: Attack) -> list[Bound[Any]]:
+    """Return how attackers train, if not like everybody, and what they make of their updates."""
+    return [*([attack.train] if attack.train else []), *attack.crafts]
+
+
+def _shared(by_task: list[list[Bound[Any]]]) -> dict[str, Any]:
+    """Return the settings, named with their function because honest training may have them too."""
+    named = [
+        {f"{f.name}.{name}": value for f in functions for name, value in f.settings} for functions in by_task
+    ]
+    return {
+        name: value if all(other[name] == value for other in named) else BY_TASK
+        for name, value in named[0].items()
+    }
+
+
 def _of_backdoor(backdoor: Bound[Any]) -> dict[str, Any]:
-    """Return its settings, and that of every attack."""
-    return {**dict(backdoor.settings), "poison_fraction": Attack.poison_fraction}
+    """Return its settings, and those of every attack."""
+    own = {**dict(backdoor.settings), "poison_fraction": Attack.poison_fraction}
+    return own | ({"exposure": Attack.exposure} if backdoor.needs("exposure") else {})
 
 
 def _defences() -> Iterator[Entry]:

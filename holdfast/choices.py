@@ -15,7 +15,7 @@ __all__ = ["Numbers", "chosen_contest", "chosen_run", "literal_settings", "unatt
 
 #: Fields of a task and of an attack that are settings; the others are counted in Numbers, or are functions.
 TASK_FIELDS = ("epochs", "batch_size", "n_root")
-ATTACK_FIELDS = ("poison_fraction",)
+ATTACK_FIELDS = ("poison_fraction", "exposure")
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,8 @@ def _bounds(run: Run) -> Iterator[tuple[tuple[Any, ...], Bound[Any]]]:
     yield ("defence", "aggregate"), run.defence.aggregate
     if run.attack.backdoor is not None:
         yield ("attack", "backdoor"), run.attack.backdoor
+    if run.attack.train is not None:
+        yield ("attack", "train"), run.attack.train
     for position, craft in enumerate(run.attack.crafts):
         yield ("attack", "crafts", position), craft
     for part in ("train", "split", "model", "data"):
