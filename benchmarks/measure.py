@@ -14,7 +14,7 @@ __all__ = ["OutsideLoad", "extra_memory", "interleaved", "relative_distance", "s
 
 #: A call slower than this needs no warm-up: its first time counts.
 SLOW = 5.0
-MOST_TURNS, REPEAT_FOR = 15, 3.0
+MOST_TURNS, REPEAT_FOR = 9, 1.5
 #: A turn calls for so long, at least once: one short call after a pause would time the waking of threads.
 TURN, MOST_CALLS = 0.02, 50
 
