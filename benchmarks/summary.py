@@ -27,7 +27,7 @@ def summarise(groups: list[list[Case]], store: Store, absent: dict[str, str]) ->
                 "reference": "torch.mean(0) of the stacked updates, called by turns with the contender",
                 "n_malicious": "n_clients // 4; as many are trimmed at each end",
                 "threads": "0 is all cores",
-                "outside_load": "cores kept busy by others; above 0.15, or 0.3 in calls of seconds, not trusted",
+                "outside_load": "cores kept busy by others; above 0.15, 0.3 in calls of seconds, not trusted",
             },
             "absent": absent,
             "growth": growth(times),
