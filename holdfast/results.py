@@ -181,7 +181,7 @@ def _found(run: Run, folder: Path, device: str) -> tuple[Result, State | None]:
 
 
 def as_stored(record: Record) -> dict[str, Any]:
-    """Return a record as plain numbers, strings and lists; JSON knows no NaN, so that becomes None."""
+    """Return a record as plain numbers, strings and lists; what is measured of clients, to nine digits."""
     return {
         "round": record.round,
         "accuracy": record.accuracy,
@@ -189,17 +189,23 @@ def as_stored(record: Record) -> dict[str, Any]:
         "n_attackers": record.n_attackers,
         "clients": list(record.clients),
         "attackers": list(record.attackers),
-        "diagnostics": _finite(record.diagnostics.as_dict()),
+        "diagnostics": _certain(record.diagnostics.as_dict()),
         "seconds": round(record.seconds, 6),
     }
 
 
-def _finite(value: Any) -> Any:
+def _certain(value: Any) -> Any:
+    """Return numbers to nine digits, and None for what JSON does not know.
+
+    The last digits of a sum over coordinates hang on how it was compiled; the model never does.
+    """
     if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
+        return {name: _certain(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return [_certain(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.9g}") if math.isfinite(value) else None
+    return value
 
 
 def _write(result: Result, run: Run, folder: Path) -> None:

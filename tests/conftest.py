@@ -1,7 +1,7 @@
 """Compiles the loops before anything else, so that every process of a test runs the same code.
 
-Two processes that compile at the same time, with an empty cache, may split a sum over lanes differently, and then
-differ in the last digit of a dot product. Whoever finds the cache filled gets the bits of whoever filled it.
+Two processes that compile at the same time, with an empty cache, may split a sum over lanes differently, and
+then differ in the last digit of a dot product.
 """
 
 import numpy as np
