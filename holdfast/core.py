@@ -31,6 +31,7 @@ INPUTS: Mapping[str, str] = MappingProxyType(
         "rng": "a numpy Generator, for rules that draw",
         "benign": "(n_honest, dim) the honest rows of this round, for attackers who see everything",
         "n_clients": "how many clients there are, for a split of the data",
+        "users": "who wrote each example, for a split by them; None where the data does not say",
         "rehearsal": "(n_attackers, dim) what the attackers would send if they were honest",
         "exposure": "the share of an edge-case pool that honest clients hold, rightly labelled",
     }

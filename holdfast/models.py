@@ -1,5 +1,6 @@
 """Networks, and the way between a network and its flat params."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -8,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-__all__ = ["flat_params", "fresh", "mlp", "named_params", "small_cnn"]
+__all__ = ["flat_params", "fresh", "load_params", "mlp", "named_buffers", "named_params", "small_cnn"]
 
 
 def mlp(*, sizes: tuple[int, ...] = (45, 128, 256, 2)) -> nn.Module:
@@ -77,3 +78,32 @@ def named_params(model: nn.Module, flat: Tensor) -> dict[str, Tensor]:
         named[name] = flat[..., start:stop].reshape(*flat.shape[:-1], *parameter.shape)
         start = stop
     return named
+
+
+def named_buffers(model: nn.Module) -> dict[str, NDArray[Any]]:
+    """Return copies of the buffers that belong to the network's state, as BatchNorm's statistics do.
+
+    >>> list(named_buffers(nn.BatchNorm1d(3)))
+    ['running_mean', 'running_var', 'num_batches_tracked']
+    """
+    trained = dict(model.named_parameters())
+    state = ((name, tensor) for name, tensor in model.state_dict().items() if name not in trained)
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in state}
+
+
+def load_params(
+    model: nn.Module, flat: NDArray[np.float32], buffers: Mapping[str, NDArray[Any]] | None = None
+) -> None:
+    """Set the network's parameters, and its buffers where they are given.
+
+    >>> model = mlp(sizes=(1, 1))
+    >>> load_params(model, np.array([1.0, 2.0], np.float32))
+    >>> flat_params(model)
+    array([1., 2.], dtype=float32)
+    """
+    device = next(model.parameters()).device
+    with torch.no_grad():
+        for name, part in named_params(model, torch.from_numpy(flat).to(device)).items():
+            model.get_parameter(name).copy_(part)
+        for name, buffer in (buffers or {}).items():
+            model.get_buffer(name).copy_(torch.from_numpy(buffer))

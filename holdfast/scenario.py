@@ -9,17 +9,19 @@ from .core import Aggregate, Bound, bind
 from .counting import check_whole
 from .data.split import iid
 from .errors import InputError
+from .inference import most_likely
 
 __all__ = ["Attack", "Defence", "Run", "Task"]
 
-IID, FEDAVG = bind(iid), bind(fedavg)
+IID, FEDAVG, MOST_LIKELY = bind(iid), bind(fedavg), bind(most_likely)
 
 
 @dataclass(frozen=True)
 class Task:
     """What honest clients do: their data, how it is dealt, the network and the local training.
 
-    `train` takes (model, params, shards) and returns one update a shard.
+    `train` takes (model, params, shards) and returns one update a shard. `n_together` clients at most are
+    handed to it at once: a number of the run, so that its bits never hang on the machine.
     """
 
     name: str
@@ -33,10 +35,12 @@ class Task:
     n_per_round: int = 20
     n_rounds: int = 20
     n_root: int = 100  # examples the server holds itself, for rules that ask for a reference
+    n_together: int = 1  # clients that train as one computation, at most
+    augment: Bound[Any] | None = None  # what a client does to its examples before it trains, anew each round
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no round."""
-        for name in ("batch_size", "n_clients", "n_rounds", "n_root"):
+        for name in ("batch_size", "n_clients", "n_rounds", "n_root", "n_together"):
             check_whole(name, getattr(self, name), at_least=1)
         check_whole("n_per_round", self.n_per_round, at_least=1, at_most=self.n_clients)
 
@@ -70,10 +74,14 @@ class Attack:
 
 @dataclass(frozen=True)
 class Defence:
-    """What the server does with the updates."""
+    """What the server does with the updates, and where it asks for more: how honest clients train, and how
+    the model answers.
+    """
 
     name: str = "fedavg"
     aggregate: Bound[Aggregate] = FEDAVG
+    train: Bound[Any] | None = None
+    predict: Bound[Any] = MOST_LIKELY
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,15 @@ class Backdoor:
 
     `poison(x, y, count, attacker, rng)` returns `count` poisoned examples made from, or in place of, a
     client's own; the challenge is a set of inputs that a backdoored model gives the label `target`. `exposed`
-    are rightly labelled (x, y), one for each original of a pool, that honest clients hold.
+    are rightly labelled (x, y), one for each original of a pool, that honest clients hold. `moves` says that
+    poisoned examples are cropped and turned as honest ones are; a trigger of pixels must stay in its place.
     """
 
     target: int
     poison: Callable[[Array, Array, int, int, np.random.Generator], Array]
     challenge: Array
     exposed: Sequence[tuple[Array, Array]] = ()
+    moves: bool = True
 
 
 def value_trigger(
@@ -143,7 +145,7 @@ def distributed_pixels(
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
         return stamped(_drawn(x, count, rng), blocks[attacker % 4])
 
-    return Backdoor(target, poison, stamped(data.x_test[data.y_test != target], np.concatenate(blocks)))
+    return Backdoor(target, poison, stamped(data.x_test[data.y_test != target], np.concatenate(blocks)), moves=False)
 
 
 def edge_case(

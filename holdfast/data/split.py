@@ -89,10 +89,11 @@ def dirichlet_in_order(
     return [np.array(shard, dtype=np.intp) for shard in shards]
 
 
-def by_user(users: Array, *, n_clients: int, rng: np.random.Generator) -> Shards:
+def by_user(labels: Array, *, users: Array, n_clients: int, rng: np.random.Generator) -> Shards:
     """Return every user's examples to one client, about as many users to each.
 
-    >>> shards = by_user(np.array([7, 7, 8, 9]), n_clients=3, rng=np.random.default_rng(0))
+    >>> users = np.array([7, 7, 8, 9])
+    >>> shards = by_user(np.zeros(4), users=users, n_clients=3, rng=np.random.default_rng(0))
     >>> sorted(len(shard) for shard in shards)
     [1, 1, 2]
     """

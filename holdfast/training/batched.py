@@ -1,15 +1,16 @@
 """SGD for all clients of a round at once: one batched computation in place of many small ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
+from torch.func import functional_call, vmap
 from torch.nn import functional
 
-from ..models import named_params
+from ..errors import InputError
+from ..models import named_buffers, named_params
 from .schedule import Shard
 
 __all__ = ["batched_sgd", "descent"]
@@ -46,9 +47,8 @@ def descent(
 ) -> NDArray[np.float32]:
     """Return one update a shard; an attacker may bend the gradients, and confine how far it has moved.
 
-    `bend(gradients, moved)` and `confine(moved, step, is_last)` get a row a client: `moved` is its way from
-    the params, `step` counts from 1, `is_last` marks those that end here. A client that has finished, or
-    whose batch is not full, has weights of zero there.
+    `bend(gradients, moved)` and `confine(moved, step, is_last)` get a row a client that is still training:
+    `moved` is its way from the params, `step` counts from 1, `is_last` marks those that end here.
 
     >>> from holdfast.models import flat_params, mlp
     >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
@@ -56,48 +56,60 @@ def descent(
     >>> float(descent(model, flat_params(model), [shard], lr=0.1, confine=lambda moved, *_: 0 * moved).sum())
     0.0
     """
+    if named_buffers(model):
+        raise InputError(
+            f"a network with buffers ({', '.join(list(named_buffers(model))[:2])}, ...) cannot train side by"
+            " side with others: train it by sgd"
+        )
     device = next(model.parameters()).device
     start = torch.from_numpy(params).to(device)
-    gradients = _gradients(model)
-    x, y, positions, weights = _together(shards, device)
-    n_steps = torch.tensor([len(shard.batches) for shard in shards], device=device)
+    # Who takes most steps comes first: those still training are then always the first rows.
+    order = np.argsort([-len(shard.batches) for shard in shards], kind="stable")
     rows = start.repeat(len(shards), 1)
-    velocity = torch.zeros_like(rows)
-    for step, (at, shares) in enumerate(zip(positions, weights, strict=True), start=1):
-        gradient = gradients(rows, x[at], y[at], shares)
+    velocity = torch.zeros_like(rows) if momentum else None
+    for step, (x, y, shares, is_last) in enumerate(_steps([shards[i] for i in order], device), start=1):
+        here = rows[: len(y)]
+        gradient = _gradient(model, here, x, y, shares)
         if bend is not None:
-            gradient = bend(gradient, rows - start)
-        if momentum:
-            gradient = velocity = momentum * velocity + gradient
-        rows = rows - lr * gradient * (n_steps >= step)[:, None]
+            gradient = bend(gradient, here - start)
+        if velocity is not None:
+            gradient = velocity[: len(y)].mul_(momentum).add_(gradient)
+        here.sub_(gradient, alpha=lr)
         if confine is not None:
-            rows = start + confine(rows - start, step, n_steps == step)
-    return (rows - start).cpu().numpy()
+            here.copy_(start + confine(here - start, step, is_last))
+    updates = np.empty((len(shards), params.size), dtype=np.float32)
+    updates[order] = rows.sub_(start).cpu().numpy()
+    return updates
 
 
-def _gradients(model: nn.Module) -> Callable[..., Tensor]:
-    """Return the function from rows of params, and a weighted batch for each, to rows of gradients."""
+def _gradient(model: nn.Module, rows: Tensor, x: Tensor, y: Tensor, shares: Tensor) -> Tensor:
+    """Return each row's gradient of its own loss, the shares-weighted sum over its batch.
 
-    def loss(flat: Tensor, x: Tensor, y: Tensor, weights: Tensor) -> Tensor:
-        scores = functional_call(model, named_params(model, flat), (x,))
-        return (functional.cross_entropy(scores, y, reduction="none") * weights).sum()
+    The losses of all are added up: as no row enters another's, one backward pass has all gradients.
+    """
+    leaves = {name: part.detach().requires_grad_() for name, part in named_params(model, rows).items()}
+    scores = vmap(lambda named, batch: functional_call(model, named, (batch,)))(leaves, x)
+    losses = functional.cross_entropy(scores.flatten(0, 1), y.flatten(), reduction="none")
+    gradients = torch.autograd.grad((losses * shares.flatten()).sum(), list(leaves.values()))
+    return torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
 
-    return vmap(grad(loss), randomness="different")
 
-
-def _together(shards: Sequence[Shard], device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return all examples in a row, and per step the positions and weights of each client's batch."""
+def _steps(
+    shards: Sequence[Shard], device: torch.device
+) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+    """Yield for each step, of the clients that take it: examples, labels, their shares, who ends here."""
+    x = torch.cat([torch.as_tensor(shard.x, device=device) for shard in shards])
+    y = torch.cat([torch.as_tensor(shard.y, device=device) for shard in shards])
     starts = np.cumsum([0, *(len(shard.y) for shard in shards)])
-    n_steps, width = max(len(s.batches) for s in shards), max(s.batches.shape[1] for s in shards)
-    batches = np.full((n_steps, len(shards), width), -1)
-    for client, shard in enumerate(shards):
-        steps, size = shard.batches.shape
-        batches[:steps, client, :size] = np.where(shard.batches >= 0, shard.batches + starts[client], -1)
-    is_real = batches >= 0
-    weights = is_real / np.maximum(1, is_real.sum(axis=2, keepdims=True))
-    return (
-        torch.from_numpy(np.concatenate([shard.x for shard in shards])).to(device),
-        torch.from_numpy(np.concatenate([shard.y for shard in shards])).to(device),
-        torch.from_numpy(np.maximum(batches, 0)).to(device),
-        torch.from_numpy(weights.astype(np.float32)).to(device),
-    )
+    n_steps = np.array([len(shard.batches) for shard in shards])
+    for step in range(n_steps.max()):
+        batches = [shard.batches[step] for shard in shards[: int((n_steps > step).sum())]]
+        sizes = [int((batch >= 0).sum()) for batch in batches]
+        at = np.zeros((len(batches), max(sizes)), dtype=np.intp)
+        shares = np.zeros(at.shape, dtype=np.float32)
+        for client, (batch, size) in enumerate(zip(batches, sizes, strict=True)):
+            at[client, :size] = batch[batch >= 0] + starts[client]
+            shares[client, :size] = 1 / size
+        places = torch.from_numpy(at).to(device)
+        is_last = torch.from_numpy(n_steps[: len(batches)] == step + 1).to(device)
+        yield x[places], y[places], torch.from_numpy(shares).to(device), is_last

@@ -1,6 +1,7 @@
-"""Which examples a client sees in which step: drawn beforehand, so that all ways to train see the same."""
+"""What a client trains on in a round, drawn beforehand, so that all ways to train see the same; what it returns."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 
-__all__ = ["Shard", "schedule"]
+__all__ = ["Shard", "Trained", "schedule"]
 
 Array = NDArray[Any]
 
@@ -16,12 +17,26 @@ Array = NDArray[Any]
 class Shard(NamedTuple):
     """A client's examples in a round, and the order in which it sees them: one row of positions a step.
 
-    A row is filled up with -1 where a batch is not full.
+    A row is filled up with -1 where a batch is not full. `seed` is for whatever else its training draws, and
+    `memory` what its training kept in an earlier round.
     """
 
-    x: Array
-    y: Array
+    x: Any  # arrays, or tensors on the device
+    y: Any
     batches: NDArray[np.intp]
+    seed: int = 0
+    memory: Mapping[str, Array] | None = None
+
+
+class Trained(NamedTuple):
+    """What training returns: an update a client, and where there are any its buffers and what it keeps.
+
+    A way to train that has neither may return the updates alone.
+    """
+
+    updates: NDArray[np.float32]
+    buffers: tuple[Mapping[str, Array], ...] = ()
+    memory: tuple[Mapping[str, Array] | None, ...] = ()
 
 
 def schedule(
