@@ -61,6 +61,9 @@ def save_checkpoint(path: Path, run: Run, state: State, *, device: str = "cpu") 
     arrays = {"params": state.params, "round": np.array(state.round), "made_by": _made_by(run, device)}
     if state.previous is not None:
         arrays["previous"] = state.previous
+    arrays |= {f"buffer.{name}": values for name, values in state.buffers.items()}
+    for client, memory in state.memory.items():
+        arrays |= {f"memory.{client}.{name}": values for name, values in memory.items()}
     arrays |= _named(run.defence.aggregate, state.rule)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
@@ -82,15 +85,28 @@ def load_checkpoint(path: Path, run: Run, *, device: str = "cpu") -> State:
             arrays = {name: stored[name] for name in stored.files}
         made_by, wanted = arrays.pop("made_by").tolist(), _made_by(run, device).tolist()
         if made_by == wanted:
-            number, params, previous = (
-                int(arrays.pop("round")),
-                arrays.pop("params"),
-                arrays.pop("previous", None),
-            )
-            return State(number, params, previous, _restored(run.defence.aggregate, arrays))
+            number, params = int(arrays.pop("round")), arrays.pop("params")
+            previous = arrays.pop("previous", None)
+            buffers, memory = _taken(arrays, "buffer."), _by_client(_taken(arrays, "memory."))
+            rule = _restored(run.defence.aggregate, arrays)
+            return State(number, params, previous, rule, buffers, memory)
     except UNREADABLE as error:
         raise DataError(f"{path} is no checkpoint, or a damaged one: {error}") from None
     raise DataError(f"{path} is the checkpoint of something else: {made_by}, not {wanted}")
+
+
+def _taken(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Take the arrays with this prefix out, under the rest of their names."""
+    names = [name for name in arrays if name.startswith(prefix)]
+    return {name.removeprefix(prefix): arrays.pop(name) for name in names}
+
+
+def _by_client(arrays: dict[str, NDArray[Any]]) -> dict[int, dict[str, NDArray[Any]]]:
+    memory: dict[int, dict[str, NDArray[Any]]] = {}
+    for name, values in arrays.items():
+        client, _, own = name.partition(".")
+        memory.setdefault(int(client), {})[own] = values
+    return memory
 
 
 def _made_by(run: Run, device: str) -> NDArray[np.str_]:

@@ -14,7 +14,7 @@ from .scenario import Attack, Run
 __all__ = ["Numbers", "chosen_contest", "chosen_run", "literal_settings", "unattacked"]
 
 #: Fields of a task and of an attack that are settings; the others are counted in Numbers, or are functions.
-TASK_FIELDS = ("epochs", "batch_size", "n_root")
+TASK_FIELDS = ("epochs", "batch_size", "n_root", "n_together", "warm_epochs")
 ATTACK_FIELDS = ("poison_fraction", "exposure")
 
 
@@ -47,6 +47,7 @@ def chosen_run(
     numbers: Numbers | None = None,
     seed: int = 0,
     sampling: Any = "uniform",
+    scale: str = "cpu",
 ) -> Run:
     """Return the run of these names; a setting goes to the one function of it that has it.
 
@@ -57,7 +58,7 @@ def chosen_run(
     and_mask(tau=0.5, strict=False) batched_sgd(lr=0.2, momentum=0.0)
     """
     numbers = numbers or Numbers()
-    built = replace(task_named(task), **numbers.changes)
+    built = replace(task_named(task, scale=scale), **numbers.changes)
     attacking = attack_named(attack, built, n_malicious=numbers.n_malicious)
     run = Run(built, attacking, defence_named(defence.replace("-", "_"), built, attacking), seed, sampling)
     for name, value in (settings or {}).items():
@@ -66,19 +67,28 @@ def chosen_run(
 
 
 def chosen_contest(
-    task: str, defences: Iterable[str], *, n_seeds: int = 1, **choices: Any
+    task: str,
+    defences: Iterable[str],
+    *,
+    n_seeds: int = 1,
+    settings: Mapping[str, Any] | None = None,
+    **choices: Any,
 ) -> dict[str, list[Run]]:
     """Return each defence's runs, one a seed; the other choices are those of `chosen_run`.
+
+    A setting goes to the defences that have it, of which there must be one.
 
     >>> contest = chosen_contest("digits", ["median", "rfa"], n_seeds=3, attack="edge-case")
     >>> [run.seed for run in contest["rfa"]]
     [0, 1, 2]
     """
     check_whole("n_seeds", n_seeds, at_least=1)
-    return {
-        defence: [chosen_run(task, defence=defence, seed=seed, **choices) for seed in range(n_seeds)]
-        for defence in defences
-    }
+    plain = {defence: chosen_run(task, defence=defence, **choices) for defence in defences}
+    for name, value in (settings or {}).items():
+        fitting = [defence for defence, run in plain.items() if _found(run, name)]
+        for defence in fitting or plain:  # where it fits nobody, the first to refuse it says why
+            plain[defence] = _with_setting(plain[defence], name, value)
+    return {defence: [run.but(seed=seed) for seed in range(n_seeds)] for defence, run in plain.items()}
 
 
 def unattacked(run: Run) -> Run:
@@ -114,11 +124,8 @@ def literal_settings(pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def _with_setting(run: Run, name: str, value: Any) -> Run:
-    owner, dot, bare = name.rpartition(".")
-    known = _owners(run)
-    found = [
-        (whose, where) for whose, where, setting in known if setting == bare and (not dot or whose == owner)
-    ]
+    _, dot, bare = name.rpartition(".")
+    known, found = _owners(run), _found(run, name)
     if not found:
         names = dict.fromkeys(setting for _, _, setting in known)
         whole = dict.fromkeys(f"{whose}.{setting}" for whose, _, setting in known)
@@ -128,6 +135,14 @@ def _with_setting(run: Run, name: str, value: Any) -> Run:
         choices = " or ".join(f"{whose}.{bare}" for whose, _ in found)
         raise InputError(f"{bare!r} could be a setting of several: write {choices}")
     return _changed(run, found[0][1], bare, value)
+
+
+def _found(run: Run, name: str) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return whose setting this could be, and where that is in the run."""
+    owner, dot, bare = name.rpartition(".")
+    return [
+        (whose, where) for whose, where, own in _owners(run) if own == bare and (not dot or whose == owner)
+    ]
 
 
 def _owners(run: Run) -> list[tuple[str, tuple[Any, ...], str]]:
@@ -142,6 +157,9 @@ def _owners(run: Run) -> list[tuple[str, tuple[Any, ...], str]]:
 
 def _bounds(run: Run) -> Iterator[tuple[tuple[Any, ...], Bound[Any]]]:
     yield ("defence", "aggregate"), run.defence.aggregate
+    yield ("defence", "predict"), run.defence.predict
+    if run.defence.train is not None:
+        yield ("defence", "train"), run.defence.train
     if run.attack.backdoor is not None:
         yield ("attack", "backdoor"), run.attack.backdoor
     if run.attack.train is not None:

@@ -18,19 +18,19 @@ from .models import mlp, small_cnn
 from .scenario import Attack, Defence, Task
 from .training import batched_sgd, constrained_sgd, projected_sgd
 
-__all__ = ["ATTACKS", "BACKDOORS", "TASKS", "attack_named", "defence_named", "task_named"]
+__all__ = ["ATTACKS", "BACKDOORS", "SCALES", "TASKS", "attack_named", "defence_named", "task_named"]
 
 
 def _table(name: str, data: Bound[Any], n_features: int) -> Task:
     """Return the task of a real table: too small for 100 clients, and for one pass over a shard a round."""
     model = bind(mlp, sizes=(n_features, 128, 256, 2))
     train = bind(batched_sgd, lr=0.1)
-    return Task(name, data, model, train, epochs=5, batch_size=32, n_clients=50, n_rounds=20)
+    return Task(name, data, model, train, epochs=5, batch_size=32, n_clients=50, n_together=10)
 
 
 TASKS: Mapping[str, Task] = MappingProxyType(
     {
-        "phishing": Task("phishing", bind(phishing), bind(mlp), bind(batched_sgd, lr=0.1)),
+        "phishing": Task("phishing", bind(phishing), bind(mlp), bind(batched_sgd, lr=0.1), n_together=10),
         "digits": Task(
             "digits",
             bind(digits),
@@ -40,11 +40,25 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             batch_size=16,
             n_clients=50,
             n_rounds=30,
+            n_together=10,
         ),
         "phishing-urls": _table("phishing-urls", bind(phishing_urls), 48),
         "spambase": _table("spambase", bind(spambase), 57),
     }
 )
+
+#: How large a run is: to see that it works, to be measured on a processor, as in the paper.
+SCALES = ("smoke", "cpu", "paper")
+
+#: What a task becomes at another scale than cpu, the one it is written down at.
+SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
+    {
+        ("phishing", "smoke"): {"data": bind(phishing, n_train=2000, n_test=400)},
+    }
+)
+
+#: What every task becomes to see that it works.
+SMOKE: Mapping[str, Any] = MappingProxyType({"n_rounds": 2, "n_clients": 20, "n_per_round": 10, "n_root": 50})
 
 #: The backdoors of each task, by the name of the attack that plants them.
 BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
@@ -120,15 +134,18 @@ ATTACKS: Mapping[str, Callable[[Attack, Task], Attack]] = MappingProxyType(
 )
 
 
-def task_named(name: str) -> Task:
+def task_named(name: str, *, scale: str = "cpu") -> Task:
     """Return the task of this name.
 
-    >>> task_named("phishing").n_per_round
-    20
+    >>> task_named("phishing").n_rounds, task_named("phishing", scale="smoke").n_rounds
+    (20, 2)
     """
     if name not in TASKS:
         raise InputError(f"no task {name!r}; {nearest(name, TASKS)}There are: {', '.join(TASKS)}")
-    return TASKS[name]
+    if scale not in SCALES:
+        raise InputError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}")
+    changes = {**(SMOKE if scale == "smoke" else {}), **SCALED.get((name, scale), {})}
+    return replace(TASKS[name], **changes)
 
 
 def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> Attack:

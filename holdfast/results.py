@@ -18,7 +18,7 @@ from .checkpoints import load_checkpoint, save_checkpoint, write_whole
 from .counting import check_whole
 from .errors import DataError
 from .scenario import Run
-from .simulation import Record, State, simulate
+from .simulation import Record, State, loaded, simulate
 
 __all__ = ["Result", "checkpoint_path", "load_result", "recorded", "result_path"]
 
@@ -43,6 +43,7 @@ class Result:
     seed: int
     device: str
     n_rounds: int
+    data: str | None = None  # the checksum of the examples; None before the first round
     finished: bool = False
     records: tuple[dict[str, Any], ...] = ()
 
@@ -50,7 +51,7 @@ class Result:
     def start(cls, run: Run, *, device: str = "cpu") -> "Result":
         """Return the result of a run before its first round."""
         names = (run.task.name, run.attack.name, run.defence.name)
-        return cls(__version__, run.key, repr(run), *names, run.seed, device, run.task.n_rounds)
+        return cls(__version__, run.key, run.described, *names, run.seed, device, run.task.n_rounds)
 
     def series(self, name: str) -> list[float | None]:
         """Return one number a round: of the record itself, or of its diagnostics."""
@@ -105,7 +106,7 @@ def load_result(run: Run, folder: Path, *, device: str = "cpu") -> Result:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{path} is no result, or a damaged one: {error}") from None
     start = Result.start(run, device=device)
-    for name in (field.name for field in fields(Result)[:-2]):
+    for name in (field.name for field in fields(Result)[:-3]):
         if getattr(found, name) != getattr(start, name):
             raise DataError(
                 f"{path} is the result of something else: its {name} is {getattr(found, name)!r},"
@@ -143,6 +144,7 @@ def recorded(
         result_path(run, folder).unlink(missing_ok=True)
         checkpoint_path(run, folder).unlink(missing_ok=True)
     yield result
+    result = replace(result, data=loaded(run.task.data).checksum)
     for record, after in simulate(run, after=state, device=device):
         result = replace(result, records=(*result.records, as_stored(record)))
         if record.round % every == 0 or record.round == run.task.n_rounds:
@@ -162,10 +164,12 @@ def _found(run: Run, folder: Path, device: str) -> tuple[Result, State | None]:
         return start, None
     try:
         result = load_result(run, folder, device=device)
-        if not checkpoint_path(
-            run, folder
-        ).exists():  # finished, and the final model thrown away; or just begun
-            return result if result.finished else start, None
+        if result.finished and not checkpoint_path(run, folder).exists():
+            return result, None  # the final model was thrown away
+        if result.data != loaded(run.task.data).checksum:
+            raise DataError(f"{result_path(run, folder)} was made from other examples of {result.task}")
+        if not checkpoint_path(run, folder).exists():
+            return start, None  # just begun
         state = load_checkpoint(checkpoint_path(run, folder), run, device=device)
         if not 1 <= state.round <= len(result.records) or (
             result.finished and state.round < run.task.n_rounds

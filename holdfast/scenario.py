@@ -1,7 +1,7 @@
 """What is run: Task, Attack, Defence, Run. Frozen values of Bounds and numbers; declares, never runs."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal
 
 from .aggregators import fedavg
@@ -37,12 +37,15 @@ class Task:
     n_root: int = 100  # examples the server holds itself, for rules that ask for a reference
     n_together: int = 1  # clients that train as one computation, at most
     augment: Bound[Any] | None = None  # what a client does to its examples before it trains, anew each round
+    warm_epochs: float = 0.0  # how long the server trains on its own examples before the first round
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no round."""
         for name in ("batch_size", "n_clients", "n_rounds", "n_root", "n_together"):
             check_whole(name, getattr(self, name), at_least=1)
         check_whole("n_per_round", self.n_per_round, at_least=1, at_most=self.n_clients)
+        if not 0 <= self.warm_epochs < float("inf"):
+            raise InputError(f"warm_epochs must be a finite number from 0 on; got {self.warm_epochs!r}")
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,17 @@ class Run:
     @property
     def key(self) -> str:
         """A name for the run's result, the same in every process."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+        return hashlib.sha256(self.described.encode()).hexdigest()[:16]
+
+    @property
+    def described(self) -> str:
+        """All that determines the result, in words; what is as by default is left out.
+
+        >>> from holdfast.lab import TASKS
+        >>> Run(TASKS["phishing"], seed=2).described.endswith("n_together=10), seed=2)")
+        True
+        """
+        return _described(self)
 
     def but(self, **changes: Any) -> "Run":
         """Return the run with some fields changed; those of the task by their own names.
@@ -120,3 +133,15 @@ class Run:
         own = {name: value for name, value in changes.items() if name in self.__dataclass_fields__}
         rest = {name: value for name, value in changes.items() if name not in own}
         return replace(self, task=replace(self.task, **rest), **own) if rest else replace(self, **own)
+
+
+def _described(value: Any) -> str:
+    """Return a dataclass as it would be written, without defaults: so a new field changes no key."""
+    if not is_dataclass(value) or isinstance(value, Bound | type):
+        return repr(value)
+    parts = [
+        f"{field.name}={_described(getattr(value, field.name))}"
+        for field in fields(value)
+        if getattr(value, field.name) != field.default
+    ]
+    return f"{type(value).__name__}({', '.join(parts)})"

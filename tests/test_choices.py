@@ -56,3 +56,14 @@ def test_what_is_no_literal_is_refused_and_never_run(pair):
 def test_nothing_is_set_twice():
     with pytest.raises(InputError, match="tau is set twice"):
         literal_settings(["tau=1", "tau=2"])
+
+
+def test_a_setting_of_a_contest_goes_to_the_defences_that_have_it():
+    contest = chosen_contest("phishing", ["invariant", "fedavg"], settings={"tau": 0.4, "lr": 0.05})
+    assert dict(contest["invariant"][0].defence.aggregate.settings)["tau"] == 0.4
+    assert {dict(runs[0].task.train.settings)["lr"] for runs in contest.values()} == {0.05}
+
+
+def test_a_setting_that_no_defence_of_a_contest_has_is_refused():
+    with pytest.raises(InputError, match="no setting 'alpha'"):
+        chosen_contest("phishing", ["and-mask", "fedavg"], settings={"alpha": 0.4})

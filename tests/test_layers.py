@@ -11,7 +11,7 @@ ROOT = Path(holdfast.__file__).parent
 LAYERS = [
     {"errors"},
     {"diagnostics", "layout", "threads"},
-    {"core", "updates", "counting"},
+    {"core", "updates", "counting", "inference"},
     {"kernels", "theory"},
     {"aggregators", "data", "models"},
     {"attacks", "training"},

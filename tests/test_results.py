@@ -46,7 +46,7 @@ def stopped(run, folder, *, after, every=1):
 def test_a_result_says_all_that_happened(tmp_path):
     run = tiny_run("invariant")
     stored = json.loads(result_path(run, tmp_path).read_text()) if made(run, tmp_path) else {}
-    assert stored["run"] == repr(run)
+    assert stored["run"] == run.described
     assert (stored["task"], stored["attack"], stored["defence"]) == ("phishing", "edge-case", "invariant")
     assert stored["finished"] is True
     assert [record["round"] for record in stored["records"]] == [1, 2, 3]

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from holdfast import Aggregate, InputError, SparseFedState, TooFewClientsError, aggregators, bind
-from holdfast.attacks import crafts, edge_case, value_trigger
+from holdfast.attacks import crafts, distributed_values, edge_case, value_trigger
 from holdfast.lab import attack_named, task_named
 from holdfast.scenario import Attack, Defence, Run
 from holdfast.simulation import simulate
-from holdfast.training import projected_sgd
+from holdfast.training import Trained, projected_sgd, sgd
 
 from .toy import TOY, TRIGGER, attack, idle, mean, table
 
@@ -37,16 +38,20 @@ def defended(rule, **settings):
     return Defence("own", bind(rule, **settings))
 
 
+def seen(shard):
+    return shard._replace(x=np.asarray(shard.x), y=np.asarray(shard.y))
+
+
 def watched(run, n_rounds=1):
     """Return the shards of honest clients, and of attackers, in the order of training."""
     honest, attackers = [], []
 
     def train_honest(model, params, shards):
-        honest.extend(shards)
+        honest.extend(seen(shard) for shard in shards)
         return idle(model, params, shards)
 
     def train_attackers(model, params, shards):
-        attackers.extend(shards)
+        attackers.extend(seen(shard) for shard in shards)
         return idle(model, params, shards)
 
     task = replace(run.task, train=bind(train_honest), n_rounds=n_rounds, n_per_round=run.task.n_clients)
@@ -273,3 +278,106 @@ def test_distributed_attackers_keep_one_part_each():
     }
     assert {len(stamped) for stamped in corners} == {1}
     assert len(corners) == 4
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch):
+    run = Run(TOY, MARKED).but(n_together=2)
+    found = []
+    for n_threads in ("1", "3"):
+        monkeypatch.setenv("HOLDFAST_THREADS", n_threads)
+        found.append(bits(run))
+    assert found[0] == found[1]
+
+
+def with_statistics():
+    return torch.nn.Sequential(
+        torch.nn.Linear(4, 6), torch.nn.BatchNorm1d(6), torch.nn.ReLU(), torch.nn.Linear(6, 2)
+    )
+
+
+@pytest.mark.parametrize("rule", ["fedavg", "invariant"])
+def test_a_networks_buffers_are_combined_and_go_on_with_the_state(rule):
+    run = Run(TOY, MARKED, defended(getattr(aggregators, rule))).but(
+        model=bind(with_statistics), train=bind(sgd, lr=0.3), n_rounds=6
+    )
+    states = [state for _, state in simulate(run)]
+    counts = [int(state.buffers["1.num_batches_tracked"]) for state in states]
+    assert counts == sorted(set(counts))
+    assert (states[-1].buffers["1.running_var"] > 0).all()
+    assert not np.allclose(states[-1].buffers["1.running_mean"], 0)
+    assert bits(run, after=states[2]) == bits(run)[3:]
+
+
+def test_an_attackers_buffers_are_outvoted_unless_the_server_averages():
+    def loud(model, params, shards):
+        trained = sgd(model, params, shards)
+        return trained._replace(
+            buffers=tuple({k: v + 1000 for k, v in own.items()} for own in trained.buffers)
+        )
+
+    task = replace(TOY, model=bind(with_statistics), train=bind(sgd, lr=0.1), n_rounds=1)
+    means = {}
+    for rule in ("fedavg", "median"):
+        run = Run(
+            task,
+            replace(MARKED, n_malicious=2, train=bind(loud)),
+            defended(getattr(aggregators, rule)),
+            sampling="fixed",
+        )
+        ((_, state),) = simulate(run)
+        means[rule] = np.abs(state.buffers["1.running_mean"]).max()
+    assert means["median"] < 10 < means["fedavg"]
+
+
+def test_a_client_gets_back_what_its_training_kept():
+    seen = []
+
+    def counting(model, params, shards):
+        kept = tuple({"n": np.array((0 if s.memory is None else s.memory["n"]) + 1)} for s in shards)
+        seen.extend(int(own["n"]) for own in kept)
+        return Trained(np.zeros((len(shards), params.size), np.float32), memory=kept)
+
+    states = [state for _, state in simulate(Run(TOY).but(train=bind(counting), n_rounds=4))]
+    assert max(seen) > 1
+    assert sum(int(own["n"]) for own in states[-1].memory.values()) == 4 * 6
+
+
+def test_a_warm_start_begins_with_the_servers_own_examples():
+    cold, warm = (records(Run(TOY).but(warm_epochs=epochs, train=bind(idle)))[-1] for epochs in (0, 5))
+    assert cold.accuracy == warm.accuracy
+    cold, warm = (records(Run(TOY).but(warm_epochs=epochs, n_rounds=1))[-1] for epochs in (0, 20))
+    assert warm.accuracy > cold.accuracy
+
+
+def test_examples_are_augmented_anew_each_round_and_a_trigger_stays_in_its_place():
+    def mirrored(x, *, rng):
+        return x * float(rng.choice([-1, 1]))
+
+    run = Run(TOY, attack(distributed_values, features=(2,), value=TRIGGER, n_parts=1)).but(
+        augment=bind(mirrored)
+    )
+    still = replace(run.attack, backdoor=bind(unmoved))
+    signs = [np.sign(shard.x[:, 3]).sum() for shard in watched(run, n_rounds=4)[0]]
+    assert len(set(np.sign(signs))) > 1
+    marked = np.concatenate([shard.x[:, 2] for shard in watched(run.but(attack=still), n_rounds=4)[1]])
+    assert (marked[np.abs(marked) > 10] > 0).all()
+
+
+def unmoved(data):
+    return replace(value_trigger(data, features=(2,), value=TRIGGER), moves=False)
+
+
+def test_a_network_that_draws_random_numbers_is_refused():
+    def drawing():
+        return torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.Dropout(0.5))
+
+    with pytest.raises(InputError, match="cannot repeat"):
+        records(Run(TOY).but(model=bind(drawing)))
+
+
+def test_training_that_returns_the_wrong_shape_is_named():
+    def wrong(model, params, shards):
+        return np.zeros((1, 1))
+
+    with pytest.raises(InputError, match="wrong must return an update of"):
+        records(Run(TOY).but(train=bind(wrong)))

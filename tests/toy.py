@@ -45,6 +45,7 @@ TOY = Task(
     n_per_round=6,
     n_rounds=3,
     n_root=20,
+    n_together=99,
 )
 
 

@@ -145,7 +145,9 @@ def distributed_pixels(
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
         return stamped(_drawn(x, count, rng), blocks[attacker % 4])
 
-    return Backdoor(target, poison, stamped(data.x_test[data.y_test != target], np.concatenate(blocks)), moves=False)
+    return Backdoor(
+        target, poison, stamped(data.x_test[data.y_test != target], np.concatenate(blocks)), moves=False
+    )
 
 
 def edge_case(

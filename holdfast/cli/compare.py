@@ -24,11 +24,13 @@ def compare_command(
     attack: options.AttackName = "edge-case",
     defences: Annotated[str, typer.Option(help="Names, with commas.")] = "fedavg,trimmed_mean,invariant",
     seeds: Annotated[int, typer.Option(min=1, help="How often each is run: with the seeds 0, 1, 2, ...")] = 3,
+    set_: options.Settings = None,
     rounds: options.Rounds = None,
     clients: options.Clients = None,
     per_round: options.PerRound = None,
     malicious: options.Malicious = None,
     sampling: options.Sampled = options.Sampling.UNIFORM,
+    scale: options.Scale = "cpu",
     device: options.Device = "cpu",
     out: options.Out = Path("results"),
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one a core.")] = None,
@@ -47,8 +49,9 @@ def compare_command(
         from ..report.comparison import standings
 
         counts = options.numbers(rounds, clients, per_round, malicious)
-        given: Any = {"attack": attack, "numbers": counts, "sampling": sampling.value}
-        contest = chosen_contest(task, names, n_seeds=seeds, **given)
+        names_: Any = {"attack": attack, "sampling": sampling.value, "scale": scale}
+        settings = options.settings(set_)
+        contest = chosen_contest(task, names, n_seeds=seeds, settings=settings, numbers=counts, **names_)
         _make(contest, out, workers=workers, device=device, quiet=as_json)
         found = standings(contest, out, device=device)
         figure = _figure(found, contest[names[0]][0], out)

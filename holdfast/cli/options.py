@@ -42,6 +42,7 @@ Malicious = Annotated[int | None, typer.Option(help="Malicious clients; by defau
 Sampled = Annotated[
     Sampling, typer.Option("--sampling", help="Attackers drawn like everybody, or their share every round.")
 ]
+Scale = Annotated[str, typer.Option(help="How large: smoke, cpu, or as in the paper.")]
 Device = Annotated[str, typer.Option(help="Where to train: cpu, cuda, mps.")]
 Out = Annotated[Path, typer.Option(help="The folder for results.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]

@@ -30,6 +30,7 @@ def run_command(
     malicious: options.Malicious = None,
     seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
     sampling: options.Sampled = options.Sampling.UNIFORM,
+    scale: options.Scale = "cpu",
     device: options.Device = "cpu",
     out: options.Out = Path("results"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on where the same run stopped.")] = False,
@@ -45,7 +46,7 @@ def run_command(
         from ..results import recorded, result_path
 
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
-        names: Any = {"attack": attack, "defence": defence, "sampling": sampling.value}
+        names: Any = {"attack": attack, "defence": defence, "sampling": sampling.value, "scale": scale}
         run = chosen_run(task, settings=settings, numbers=counts, seed=seed, **names)
         with options.progress(quiet=as_json) as bar:
             line = bar.add_task("round", total=run.task.n_rounds, said="")

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,11 +66,24 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"no device {device!r} here: {str(error).partition('.')[0]}") from None
     world = made_world(run, device)
-    state = after or State(0, flat_params(world.model), buffers=named_buffers(world.model))
+    state = after or _start(world)
     while state.round < run.task.n_rounds:
         with workers(world.model) as crew:
             record, state = _Round(world, crew, state).made()
         yield record, state
+
+
+def _start(world: World) -> State:
+    """Return the state before the first round: a fresh network, which the server may have warmed up."""
+    task, state = world.run.task, State(0, flat_params(world.model), buffers=named_buffers(world.model))
+    if not task.warm_epochs:
+        return state
+    with workers(world.model) as crew:
+        before = _Round(world, crew, replace(state, round=-1))
+        examples = world.clean(task.n_clients, 0)
+        warm = before.trained(task.train, [before.shard(task.n_clients, *examples, epochs=task.warm_epochs)])
+    buffers = warm.buffers[0] if warm.buffers else {}
+    return replace(state, params=state.params + warm.updates[0], buffers=buffers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,33 +156,35 @@ class _Round:
     def _sent(self, clients: NDArray[np.intp], is_attacker: NDArray[np.bool_]) -> Trained:
         """Return what the server gets from all clients, in their order."""
         run = self.world.run
-        honest = self._trained(clients[~is_attacker], self.world.clean, run.defence.train or run.task.train)
+        honest = self.each_trained(
+            clients[~is_attacker], self.world.clean, run.defence.train or run.task.train
+        )
         if not is_attacker.any():
             return honest
         attacked = self._attacked(clients[is_attacker], honest.updates)
         updates = np.empty((len(clients), self.before.params.size), dtype=np.float32)
         updates[~is_attacker], updates[is_attacker] = honest.updates, attacked.updates
-        merged = []
-        for theirs, ours in ((honest.buffers, attacked.buffers), (honest.memory, attacked.memory)):
-            queues = {False: iter(theirs), True: iter(ours)}
-            merged.append(tuple(next(queues[bool(bad)], None) for bad in is_attacker))
-        return Trained(updates, *merged)
+        return Trained(
+            updates,
+            _in_order(is_attacker, honest.buffers, attacked.buffers),
+            _in_order(is_attacker, honest.memory, attacked.memory),
+        )
 
-    def _trained(
+    def each_trained(
         self, clients: NDArray[np.intp], examples: Callable[[int, int], Examples], train: Bound[Any]
     ) -> Trained:
         """Return what these clients send, each trained on its examples."""
         if len(clients) == 0:
             return Trained(np.empty((0, self.before.params.size), dtype=np.float32))
-        shards = [self._shard(client, *examples(client, self.number)) for client in clients.tolist()]
-        return self._train(train, shards)
+        shards = [self.shard(client, *examples(client, self.number)) for client in clients.tolist()]
+        return self.trained(train, shards)
 
-    def _train(self, train: Bound[Any], shards: list[Shard]) -> Trained:
+    def trained(self, train: Bound[Any], shards: list[Shard]) -> Trained:
         together = self.world.run.task.n_together
         buffers = self.before.buffers
         return self.crew.train(train, self.before.params, shards, buffers=buffers, n_together=together)
 
-    def _shard(self, client: int, x: Any, y: Any, *, epochs: float | None = None) -> Shard:
+    def shard(self, client: int, x: Any, y: Any, *, epochs: float | None = None) -> Shard:
         task = self.world.run.task
         rng = self.world.stream("batches", self.number, client)
         batches = schedule(len(y), epochs=epochs or task.epochs, batch_size=task.batch_size, rng=rng)
@@ -183,22 +198,22 @@ class _Round:
         if attack.colludes:
             trained = self._colluding(attackers, train)
         else:
-            trained = self._trained(attackers, self.world.spoilt, train)
+            trained = self.each_trained(attackers, self.world.spoilt, train)
         updates = trained.updates
         for craft in attack.crafts:
             rehearsed = craft.needs("rehearsal")
-            rehearsal = self._trained(attackers, self.world.clean, train).updates if rehearsed else None
+            rehearsal = self.each_trained(attackers, self.world.clean, train).updates if rehearsed else None
             rng, previous = self.world.stream("craft", self.number), self.before.previous
             updates = craft(updates, previous=previous, benign=benign, rehearsal=rehearsal, rng=rng)
         return trained._replace(updates=updates)
 
     def _colluding(self, attackers: NDArray[np.intp], train: Bound[Any]) -> Trained:
-        """Return the first attacker's update for all, made on the examples of all in as many steps as one's."""
+        """Return the first attacker's update for all: on the examples of all, in the steps of one."""
         leader = int(attackers[0])
         parts = [self.world.spoilt(client, self.number) for client in attackers.tolist()]
         x, y = torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
         share = self.world.run.task.epochs * self.world.n_held(leader) / len(y)
-        alone = self._train(train, [self._shard(leader, x, y, epochs=share)])
+        alone = self.trained(train, [self.shard(leader, x, y, epochs=share)])
         n_clones = len(attackers)
         return Trained(
             np.repeat(alone.updates, n_clones, axis=0), alone.buffers * n_clones, alone.memory * n_clones
@@ -207,10 +222,7 @@ class _Round:
     def _reference(self) -> NDArray[np.float32]:
         """Return the server's own update, from its root examples, trained as a client trains."""
         server = np.array([self.world.run.task.n_clients])
-        updates: NDArray[np.float32] = self._trained(
-            server, self.world.clean, self.world.run.task.train
-        ).updates
-        return updates[0]
+        return np.asarray(self.each_trained(server, self.world.clean, self.world.run.task.train).updates[0])
 
     def _buffers(
         self, sent: Trained, weights: list[int], clients: NDArray[np.intp], seen: Diagnostics
@@ -236,9 +248,15 @@ class _Round:
         data, backdoor, predict = self.world.data, self.world.backdoor, self.world.run.defence.predict
 
         def answers(x: Array) -> Array:
-            return predict(self.crew.scores(after.params, after.buffers, x))
+            return np.asarray(predict(self.crew.scores(after.params, after.buffers, x)))
 
         accuracy = float((answers(data.x_test) == data.y_test).mean())
         if backdoor is None:
             return accuracy, None
         return accuracy, float((answers(backdoor.challenge) == backdoor.target).mean())
+
+
+def _in_order(is_attacker: NDArray[np.bool_], honest: tuple[Any, ...], attacked: tuple[Any, ...]) -> Any:
+    """Return what honest clients and attackers have, in the order of all; None where one has nothing."""
+    queues = iter(honest), iter(attacked)
+    return tuple(next(queues[bad], None) for bad in is_attacker.tolist())

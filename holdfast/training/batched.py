@@ -94,9 +94,7 @@ def _gradient(model: nn.Module, rows: Tensor, x: Tensor, y: Tensor, shares: Tens
     return torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
 
 
-def _steps(
-    shards: Sequence[Shard], device: torch.device
-) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+def _steps(shards: Sequence[Shard], device: torch.device) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """Yield for each step, of the clients that take it: examples, labels, their shares, who ends here."""
     x = torch.cat([torch.as_tensor(shard.x, device=device) for shard in shards])
     y = torch.cat([torch.as_tensor(shard.y, device=device) for shard in shards])

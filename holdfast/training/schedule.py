@@ -1,4 +1,4 @@
-"""What a client trains on in a round, drawn beforehand, so that all ways to train see the same; what it returns."""
+"""What a client trains on, drawn beforehand so that all ways to train see the same; and what it returns."""
 
 import math
 from collections.abc import Mapping

@@ -2,13 +2,15 @@ import numpy as np
 import pytest
 
 from holdfast import InputError, bind
+from holdfast.core import Bound
 from holdfast.data.split import by_user, dirichlet, dirichlet_in_order, everything, iid
 
 CIFAR = np.repeat(np.arange(10), 5000)
 
 
 def dealt(rule, labels=CIFAR, n_clients=100, seed=0):
-    return rule(labels, n_clients=n_clients, rng=np.random.default_rng(seed))
+    inputs = {"n_clients": n_clients, "rng": np.random.default_rng(seed), "users": labels}
+    return (rule if isinstance(rule, Bound) else bind(rule))(labels, **inputs)
 
 
 def statistics(shards, labels=CIFAR):

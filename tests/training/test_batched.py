@@ -16,7 +16,7 @@ def test_training_together_equals_training_one_after_the_other(name, momentum, s
     make, shape = NETWORKS[name]
     model, params = network(make)
     examples = shards(shape, sizes)
-    alone = sgd(model, params, examples, lr=0.1, momentum=momentum)
+    alone = sgd(model, params, examples, lr=0.1, momentum=momentum).updates
     together = batched_sgd(model, params, examples, lr=0.1, momentum=momentum)
     assert np.abs(alone).max() > 1e-3
     np.testing.assert_allclose(together, alone, atol=2e-6)
