@@ -33,6 +33,7 @@ INPUTS: Mapping[str, str] = MappingProxyType(
         "n_clients": "how many clients there are, for a split of the data",
         "rehearsal": "(n_attackers, dim) what the attackers would send if they were honest",
         "exposure": "the share of an edge-case pool that honest clients hold, rightly labelled",
+        "vectors": "(n_words, dim) the frozen word vectors of the data set, for a network that reads words",
     }
 )
 
