@@ -31,7 +31,7 @@ $(VENV)/bin/python:
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing holdfast into $(VENV) (once) ..."
-	$(PIP) --editable '.[report]'
+	$(PIP) --editable '.[sim,report]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
