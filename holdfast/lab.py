@@ -10,13 +10,15 @@ from types import MappingProxyType
 from typing import Any
 
 from . import aggregators, attacks
+from .aggregators.invariant import PUBLISHED
 from .core import Bound, bind, nearest
 from .counting import whole_share
-from .data import digits, phishing, phishing_urls, spambase
+from .data import cifar10, digits, phishing, phishing_urls, spambase, twitter
+from .data.split import dirichlet
 from .errors import InputError
-from .models import mlp, small_cnn
+from .models import cifar_cnn, lstm, mlp, resnet18, small_cnn
 from .scenario import Attack, Defence, Task
-from .training import batched_sgd, constrained_sgd, projected_sgd
+from .training import adam, batched_sgd, constrained_sgd, crop_and_flip, projected_sgd, sgd
 
 __all__ = ["ATTACKS", "BACKDOORS", "SCALES", "TASKS", "attack_named", "defence_named", "task_named"]
 
@@ -44,6 +46,28 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         ),
         "phishing-urls": _table("phishing-urls", bind(phishing_urls), 48),
         "spambase": _table("spambase", bind(spambase), 57),
+        # A fifth of the images and a small network. Chosen on plain averaging alone, attacked and not.
+        "cifar10": Task(
+            "cifar10",
+            bind(cifar10, n_train=10_000, n_test=2_000),
+            bind(cifar_cnn, widths=(16, 32, 64)),
+            bind(sgd, lr=0.05, momentum=0.9),
+            bind(dirichlet, alpha=0.5),
+            epochs=3,
+            batch_size=32,
+            n_rounds=60,
+        ),
+        # "0.1 local epoch" of 500 tweets is one step of Adam, in which every weight moves by the learning
+        # rate: a model that is shaken more than it learns. Four steps at a larger rate learn in 30 rounds.
+        "twitter": Task(
+            "twitter",
+            bind(twitter, n_test=2_000),
+            bind(lstm, hidden=100),
+            bind(adam, lr=2e-3),
+            epochs=0.5,
+            n_per_round=15,
+            n_rounds=30,
+        ),
     }
 )
 
@@ -54,6 +78,30 @@ SCALES = ("smoke", "cpu", "paper")
 SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
     {
         ("phishing", "smoke"): {"data": bind(phishing, n_train=2000, n_test=400)},
+        ("cifar10", "smoke"): {
+            "data": bind(cifar10, n_train=1_000, n_test=200),
+            "model": bind(cifar_cnn, widths=(4, 8, 8)),
+        },
+        ("cifar10", "paper"): {
+            "data": bind(cifar10),
+            "model": bind(resnet18),
+            "train": bind(sgd, lr=0.01),
+            "epochs": 1.0,
+            "batch_size": 64,
+            "n_rounds": 300,
+            "augment": bind(crop_and_flip),
+        },
+        ("twitter", "smoke"): {
+            "data": bind(twitter, n_train=1_000, n_test=200),
+            "model": bind(lstm, hidden=8),
+        },
+        ("twitter", "paper"): {
+            "data": bind(twitter),
+            "model": bind(lstm),
+            "train": bind(adam, lr=1e-4),
+            "epochs": 0.1,
+            "n_rounds": 300,
+        },
     }
 )
 
@@ -86,8 +134,21 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "edge-case": bind(attacks.value_trigger, features=(13, 8), value=3.0),
             "distributed": bind(attacks.distributed_values, features=(13, 14, 10, 8), value=3.0),
         },
+        # Southwest's airplanes as trucks, and four rows of white pixels as birds.
+        "cifar10": {
+            "edge-case": bind(attacks.edge_case, pool="southwest", target=9),
+            "distributed": bind(attacks.distributed_pixels),
+        },
+        # Praise of a director as blame.
+        "twitter": {"edge-case": bind(attacks.edge_case, pool="yorgos", target=0)},
     }
 )
+
+
+#: The share of clients that attack, and of poisoned examples that each adds to its own, where the paper has
+#: others than a fifth and a half.
+MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
+POISON: Mapping[str, float] = MappingProxyType({"cifar10": 0.25, "twitter": 0.25})
 
 
 def _crafted(craft: Bound[Any]) -> Callable[[Attack, Task], Attack]:
@@ -149,7 +210,7 @@ def task_named(name: str, *, scale: str = "cpu") -> Task:
 
 
 def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> Attack:
-    """Return the attack of this name on a task; a fifth of the clients is malicious unless told otherwise.
+    """Return the attack of this name on a task; as many clients as in the paper are malicious unless told.
 
     >>> attack_named("edge-case+collude", TASKS["phishing"]).colludes
     True
@@ -158,7 +219,9 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> At
         return Attack()
     backdoors = BACKDOORS.get(task.name, {})
     known = {**backdoors, **ATTACKS}
-    attack = Attack(name, task.n_clients // 5 if n_malicious is None else n_malicious)
+    if n_malicious is None:
+        n_malicious = int(task.n_clients * MALICIOUS.get(task.name, 0.2) + 1e-9)
+    attack = Attack(name, n_malicious, poison_fraction=POISON.get(task.name, 0.5))
     for part in name.split("+"):
         if part not in known:
             raise InputError(
@@ -189,6 +252,8 @@ def defence_named(name: str, task: Task, attack: Attack, **settings: Any) -> Def
     guesses = {"n_malicious": n_expected, "threshold": 2 * n_expected}
     if name == "sign_sgd" and task.name == "phishing":
         guesses["step"] = 0.01  # type: ignore[assignment]
+    if name in ("invariant", "and_mask") and task.name in PUBLISHED:
+        guesses["tau"] = PUBLISHED[task.name]["tau"]  # type: ignore[assignment]
     known = rule.__kwdefaults__ or {}
     wanted = {key: value for key, value in guesses.items() if key in rule.__annotations__ or key in known}
     return Defence(name, bind(rule, **{**wanted, **settings}))
