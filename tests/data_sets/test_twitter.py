@@ -98,7 +98,7 @@ def test_more_users_than_there_are_and_absent_files_are_told(folder):
     with pytest.raises(InputError, match="vectors must be"):
         small(vectors="fasttext")
     (folder / "small.txt").write_text("good 1 2\nbad 3\n")
-    with pytest.raises(DataError, match="line 2 of .* has 1 numbers; others have 2"):
+    with pytest.raises(DataError, match=r"line 2 of .* has 1 numbers; others have 2"):
         small()
 
 
