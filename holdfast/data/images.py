@@ -7,7 +7,6 @@ lossless WebP; the folder or archive of the original Python batches. Slow ones a
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -98,6 +97,7 @@ def checked(arrays: Arrays) -> Arrays:
 def keep(arrays: Arrays, folder: Path) -> None:
     """Write the arrays into a folder, each whole or not at all.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     keep({"test_labels": np.zeros(3, np.uint8)}, Path(folder))
     ...     os.listdir(folder)
@@ -105,15 +105,13 @@ def keep(arrays: Arrays, folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name, array in arrays.items():
-        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
-            try:
+        part = folder / f"{name}.{os.getpid()}.part"  # another process may be at the same
+        try:
+            with part.open("wb") as file:
                 np.save(file, array)
-                file.close()
-                os.replace(file.name, _path(folder, name))
-            except BaseException:
-                file.close()
-                os.unlink(file.name)
-                raise
+            os.replace(part, _path(folder, name))
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def from_sheets(folder: Path) -> Arrays:
