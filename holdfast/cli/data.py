@@ -62,6 +62,8 @@ def get_command(
             with _progress() as bar:
 
                 def step(remote: Any, bar: Progress = bar) -> Any:
+                    for before in bar.task_ids:
+                        bar.remove_task(before)
                     row = bar.add_task(remote.name, total=None)
                     return lambda done, total: bar.update(row, completed=done, total=total)
 

@@ -88,16 +88,14 @@ def _pack(remote: Remote, folder: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise UnreachableError("npm is not installed; it comes with Node.js")
-    command = [npm, "pack", remote.address.removeprefix(NPM), "--ignore-scripts", "--silent"]
+    command = [npm, "pack", remote.address.removeprefix(NPM), "--ignore-scripts", "--loglevel=error"]
     done = subprocess.run(
         [*command, "--pack-destination", str(folder)], capture_output=True, text=True, check=False
     )
     if done.returncode or not (folder / remote.name).is_file():
         (folder / remote.name).unlink(missing_ok=True)
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise UnreachableError(
-            f"npm could not get the package: {said[-1] if said else 'it does not say why'}"
-        )
+        said = (done.stderr or done.stdout).strip().splitlines() or ["it does not say why"]
+        raise UnreachableError(f"npm could not get the package: {' '.join(said[:2])}")
 
 
 def _downloaded(remote: Remote, folder: Path, seen: Seen) -> Path:

@@ -124,17 +124,24 @@ def _installed(source: Source, step: Step) -> list[Path]:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as staging:
         try:
             source.install(fetched_files, Path(staging))
-        finally:  # used up, or of no use
-            for file in fetched_files:
-                file.unlink()
-            with suppress(OSError):
-                downloads.rmdir()
+        except DataError:
+            _removed(fetched_files)
+            raise
         made = sorted(Path(staging).iterdir())
         sums = {file.name: sha256_of(file) for file in made}
         for file in made:
             os.replace(file, folder / file.name)
     _record(folder / INSTALLED, sums)
+    _removed(fetched_files)
     return [folder / file.name for file in made]
+
+
+def _removed(downloaded: list[Path]) -> None:
+    """Remove files that are used up or of no use, and their folder with the last of them."""
+    for file in downloaded:
+        file.unlink()
+    with suppress(OSError):
+        downloads_folder().rmdir()
 
 
 def _record(path: Path, sums: Mapping[str, str]) -> None:
