@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..folders import VARIABLE, cache_folder, data_folder, found
 from .archives import opened
+from .arrays import arrays_in
 from .pickles import arrays_of
 
 __all__ = [
@@ -116,14 +117,13 @@ def keep(arrays: Arrays, folder: Path) -> None:
 
 def from_sheets(folder: Path) -> Arrays:
     """Return the arrays of six sheets and cifar10_labels.npz."""
-    try:
-        with np.load(folder / "cifar10_labels.npz") as labels:
-            train, test = labels["train"], labels["test"]
-    except FileNotFoundError:
-        raise DataError(f"the sheets of CIFAR-10 in {folder} need cifar10_labels.npz beside them") from None
+    labels = folder / "cifar10_labels.npz"
+    if not labels.is_file():
+        raise DataError(f"the sheets of CIFAR-10 in {folder} need cifar10_labels.npz beside them")
+    train, test = arrays_in(labels, "train", "test")
 
     def tiles(name: str) -> Bytes:
-        sheet = _picture(folder / name)
+        sheet = _picture(folder / name, width=32 * N_TILES)
         return sheet.reshape(N_TILES, 32, N_TILES, 32, 3).swapaxes(1, 2).reshape(-1, 32, 32, 3)
 
     return {
@@ -161,7 +161,7 @@ def from_package(path: Path) -> Arrays:
     with opened(path, most_bytes=MOST_BYTES) as archive:
 
         def images(name: str) -> Bytes:
-            return _picture(archive.open(f"package/{name}.png")).reshape(-1, 32, 32, 3)
+            return _picture(archive.open(f"package/{name}.png"), width=1024).reshape(-1, 32, 32, 3)
 
         def labels(name: str) -> Bytes:
             # The misspelling is the package's.
@@ -184,7 +184,7 @@ def _path(folder: Path, name: str) -> Path:
     return folder / f"cifar10_{name}.npy"
 
 
-def _picture(source: Path | IO[bytes]) -> Bytes:
+def _picture(source: Path | IO[bytes], *, width: int) -> Bytes:
     """Return an image file's pixels, (height, width, 3)."""
     try:
         from PIL import Image
@@ -193,6 +193,10 @@ def _picture(source: Path | IO[bytes]) -> Bytes:
     most, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, 3200 * 3200
     try:
         with Image.open(source) as picture:
+            if picture.width != width or (width != 1024 and picture.height != width):
+                raise DataError(
+                    f"{source} has {picture.width} x {picture.height} pixels: no images of CIFAR-10"
+                )
             return np.asarray(picture.convert("RGB"))
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise DataError(f"{source} is no whole picture of CIFAR-10: {error}") from None

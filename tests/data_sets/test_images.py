@@ -80,6 +80,16 @@ def test_a_picture_that_is_none_is_refused(tmp_path):
         from_package(tar_of(tmp_path / "a.tgz", files))
 
 
+def test_a_picture_of_another_size_is_refused(tmp_path, monkeypatch):
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    np.savez(tmp_path / "cifar10_labels.npz", train=[0], test=[0])
+    image.new("RGB", (320, 320)).save(tmp_path / "cifar10_train_1.webp")
+    with pytest.raises(DataError, match="has 320 x 320 pixels"):
+        decoded()
+
+
 def test_other_images_than_cifar10s_are_refused_and_not_cached(tmp_path, monkeypatch):
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

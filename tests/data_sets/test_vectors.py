@@ -18,6 +18,8 @@ def test_arrays_give_the_wanted_words_in_their_order(folder):
     assert found.words == ["the", "day"]
     assert found.vectors.tolist() == [[0, 1], [4, 5]]
     assert found.vectors.dtype == np.float32
+    with pytest.raises(DataError, match="has none of the 1 words"):
+        word_vectors("glove-2d", wanted={"zzz"})
 
 
 def test_a_text_file_of_any_dimension_is_read_before_the_package_that_lacks_words(folder):
