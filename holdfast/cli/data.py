@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from . import options
 from .shown import errors_shown
 
 if TYPE_CHECKING:
+    from ..data.download import Remote, Seen
     from ..data.sources import Entry
 
 __all__ = ["app"]
@@ -49,26 +51,25 @@ def get_command(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="See 'holdfast data list'.")],
     source: Annotated[str | None, typer.Option(help="Which source, where there are several.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Fetch it even if it is here.")] = False,
+    as_json: options.Json = False,
     data: options.Data = None,
 ) -> None:
     """Download data sets, check them, and put them where the tasks find them. What breaks off goes on."""
     with errors_shown():
         from ..data.store import entry_named, get, present
 
+        here = {}
         for name in names:
-            if not again and (files := present(entry_named(name))):
-                typer.echo(f"{name} is here: {files[0].parent}")
-                continue
-            with _progress() as bar:
-
-                def step(remote: Any, bar: Progress = bar) -> Any:
-                    for before in bar.task_ids:
-                        bar.remove_task(before)
-                    row = bar.add_task(remote.name, total=None)
-                    return lambda done, total: bar.update(row, completed=done, total=total)
-
-                made = get(name, source=source, step=step)
-            typer.echo(f"{name} is here: {', '.join(map(str, made))}")
+            here[name] = [] if again else present(entry_named(name))
+            if not here[name]:
+                with _progress() as bar:
+                    here[name] = get(name, source=source, step=partial(_step, bar))
+            if not as_json:
+                typer.echo(f"{name} is here: {', '.join(map(str, here[name]))}")
+    if as_json:
+        typer.echo(
+            json.dumps({name: [str(path) for path in paths] for name, paths in here.items()}, indent=2)
+        )
 
 
 @app.command("verify")
@@ -106,6 +107,14 @@ def where_command(as_json: options.Json = False, data: options.Data = None) -> N
     typer.echo(f"data sets: {data_folder()} (set {VARIABLE} or --data for another)\ncache: {cache_folder()}")
     for name, paths in files.items():
         typer.echo(f"  {name}: {', '.join(Path(path).name for path in paths) or 'not here'}")
+
+
+def _step(bar: Progress, remote: "Remote") -> "Seen":
+    """Begin the bar of a file in place of the one before; return whom to tell how far it is."""
+    for before in bar.task_ids:
+        bar.remove_task(before)
+    row = bar.add_task(remote.name, total=None)
+    return lambda done, total: bar.update(row, completed=done, total=total)
 
 
 def _told(entry: "Entry") -> dict[str, Any]:

@@ -62,7 +62,9 @@ def test_a_file_with_another_checksum_is_told_and_ends_with_1(run, tmp_path):
 
 def test_what_is_here_is_not_fetched_again(run, tmp_path):
     (tmp_path / "spambase_57.csv").write_text("a,is_spam\n1,0\n")
-    assert run("get", "spambase").output == f"spambase is here: {tmp_path}\n"
+    path = tmp_path / "spambase_57.csv"
+    assert run("get", "spambase").output == f"spambase is here: {path}\n"
+    assert json.loads(run("get", "spambase", "--json").output) == {"spambase": [str(path)]}
 
 
 def test_a_data_set_that_cannot_be_had_ends_in_one_message(run):
