@@ -46,8 +46,8 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         ),
         "phishing-urls": _table("phishing-urls", bind(phishing_urls), 48),
         "spambase": _table("spambase", bind(spambase), 57),
-        # A small network, and rates at which it learns in 60 rounds: chosen on plain averaging alone, attacked
-        # and not. With a fifth of the images, several passes a round are needed, and clients drift apart.
+        # A small network, and rates at which it learns in 60 rounds, chosen on plain averaging alone, under
+        # attack and not. With a fifth of the images it takes several passes a round, and clients drift apart.
         "cifar10": Task(
             "cifar10",
             bind(cifar10, n_test=2_000),

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import advise, compare, listing, run, theory
+from . import advise, compare, data, listing, run, theory
 from .demo import demo
 
 __all__ = ["app", "main"]
@@ -22,6 +22,7 @@ app.command("compare")(compare.compare_command)
 app.command("list")(listing.list_command)
 app.command("advise")(advise.advise_command)
 app.add_typer(theory.app, name="theory")
+app.add_typer(data.app, name="data")
 
 
 def _version(asked: bool) -> None:

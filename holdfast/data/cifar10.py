@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..counting import check_whole
 from ..errors import DataError, InputError
 from ..folders import found, in_folder
+from .arrays import arrays_in
 from .dataset import Dataset, Pool
 from .images import decoded
 
@@ -70,13 +71,13 @@ def _parts(n_train: int, n_test: int) -> tuple[tuple[Bytes, Bytes], tuple[Bytes,
     """Return (images, labels) to train and to test on."""
     subset = found(SUBSET) if n_train <= N_SUBSET[0] and n_test <= N_SUBSET[1] else None
     if subset:
-        with np.load(subset, allow_pickle=False) as held:
-            train, test = (held["x_train"], held["y_train"]), (held["x_test"], held["y_test"])
-    else:
-        held = decoded()
-        train = held["train_images"], held["train_labels"]
-        test = held["test_images"], held["test_labels"]
-    return _first(n_train, *train), _first(n_test, *test)
+        x_train, y_train, x_test, y_test = arrays_in(subset, "x_train", "y_train", "x_test", "y_test")
+        return _first(n_train, x_train, y_train), _first(n_test, x_test, y_test)
+    held = decoded()
+    return (
+        _first(n_train, held["train_images"], held["train_labels"]),
+        _first(n_test, held["test_images"], held["test_labels"]),
+    )
 
 
 def _first(count: int, images: Bytes, labels: Bytes) -> tuple[Bytes, Bytes]:
@@ -85,6 +86,8 @@ def _first(count: int, images: Bytes, labels: Bytes) -> tuple[Bytes, Bytes]:
         return images, labels
     of_class = [np.flatnonzero(labels == label)[: count // N_CLASSES] for label in range(N_CLASSES)]
     where = np.sort(np.concatenate(of_class))
+    if len(where) != count:
+        raise DataError(f"there are no {count // N_CLASSES} images of every class among these {len(labels)}")
     return images[where], labels[where]
 
 
@@ -92,10 +95,9 @@ def _southwest() -> Pool:
     path = in_folder(
         "southwest_edge_case.npz", what="Southwest's airplanes of Wang et al., 2020", get="southwest"
     )
-    with np.load(path, allow_pickle=False) as held:
-        train, test = held["train"], held["test"]
-    leaks = (test[LEAKED] == train[:, None]).all(axis=(2, 3, 4)).any() if len(test) > LEAKED.stop else False
-    if train.shape != (784, 32, 32, 3) or test.shape != (196, 32, 32, 3) or not leaks:
+    train, test = arrays_in(path, "train", "test")
+    fits = train.shape == (784, 32, 32, 3) and test.shape == (196, 32, 32, 3)
+    if not fits or not (test[LEAKED] == train[:, None]).all(axis=(2, 3, 4)).any():
         raise DataError(
             f"{path} must hold 784 images to train and 196 to test on, 32 x 32 x 3; got {train.shape} and"
             f" {test.shape}, or others than were published"

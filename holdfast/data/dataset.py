@@ -84,8 +84,10 @@ class Dataset:
             raise InputError(
                 f"users must name one for each of {len(self.y_train)} examples; got {len(self.users)}"
             )
-        if self.vectors is not None and not self.x_train.max() < len(self.vectors):
-            raise InputError(f"x must be rows of {len(self.vectors)} vectors; got {self.x_train.max():.0f}")
+        if self.vectors is not None:
+            last = max(self.x_train.max(), self.x_test.max())
+            if not last < len(self.vectors):
+                raise InputError(f"x must be rows of {len(self.vectors)} vectors; got {last:.0f}")
 
     @cached_property
     def checksum(self) -> str:

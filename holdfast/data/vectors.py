@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError
 from ..folders import VARIABLE, data_folder, found
+from .arrays import arrays_in
 
 __all__ = ["WordVectors", "word_vectors"]
 
@@ -57,10 +58,11 @@ def _files(name: str) -> tuple[str, ...]:
 
 
 def _from_arrays(path: Path, wanted: Set[str]) -> WordVectors:
-    with np.load(path, allow_pickle=False) as held:
-        words = held["words"].tolist()
-        rows = [row for row, word in enumerate(words) if word in wanted]
-        return WordVectors([words[row] for row in rows], held["vectors"][rows].astype(np.float32))
+    words, vectors = arrays_in(path, "words", "vectors")
+    rows = [row for row, word in enumerate(words.tolist()) if word in wanted]
+    if not rows:
+        raise DataError(f"{path} has none of the {len(wanted)} words that are wanted")
+    return WordVectors(words[rows].tolist(), vectors[rows].astype(np.float32))
 
 
 def _from_text(path: Path, wanted: Set[str]) -> WordVectors:

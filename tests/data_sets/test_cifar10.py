@@ -81,6 +81,17 @@ def test_counts_that_cannot_be_had_are_refused(settings, needed):
         cifar10(**settings)
 
 
+def test_files_that_are_damaged_or_too_few_images_are_told(folder):
+    written(folder)
+    with pytest.raises(DataError, match="no 5 images of every class among these 40"):
+        cifar10(n_train=50, n_test=10)
+    for name in ("southwest_edge_case.npz", "cifar10_subset_12k.npz"):
+        path = folder / name
+        path.write_bytes(path.read_bytes()[:5000])
+        with pytest.raises(DataError, match=f"{name} must hold the arrays"):
+            cifar10(n_train=20, n_test=10)
+
+
 def test_without_the_images_it_says_what_to_do(folder):
     with pytest.raises(DataError, match=r"no CIFAR-10 in .*: get it with 'holdfast data get cifar10'"):
         cifar10()

@@ -102,6 +102,16 @@ def test_more_users_than_there_are_and_absent_files_are_told(folder):
         small()
 
 
+def test_a_table_that_is_cut_off_or_another_is_told(folder):
+    path = folder / "sentiment140_users.csv.gz"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match="must be a whole table of label, user, text"):
+        small()
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    with pytest.raises(DataError, match=r"must be a whole table .*first_of_user"):
+        small()
+
+
 REAL = ("sentiment140_users.csv.gz", "lanthimos_tweets_train.txt", "glove6b_100d_tweets.npz")
 
 
