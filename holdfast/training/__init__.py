@@ -3,8 +3,21 @@
 from .adam import adam
 from .batched import batched_sgd
 from .constrained import constrained_sgd
+from .flip_compact import flip_compact
 from .projected import projected_sgd
 from .schedule import Shard, Trained, schedule
 from .sgd import sgd
+from .triggers import stamp
 
-__all__ = ["Shard", "Trained", "adam", "batched_sgd", "constrained_sgd", "projected_sgd", "schedule", "sgd"]
+__all__ = [
+    "Shard",
+    "Trained",
+    "adam",
+    "batched_sgd",
+    "constrained_sgd",
+    "flip_compact",
+    "projected_sgd",
+    "schedule",
+    "sgd",
+    "stamp",
+]
