@@ -3,6 +3,7 @@
 from .adam import adam
 from .batched import batched_sgd
 from .constrained import constrained_sgd
+from .flip import flip
 from .flip_compact import flip_compact
 from .projected import projected_sgd
 from .schedule import Shard, Trained, schedule
@@ -15,6 +16,7 @@ __all__ = [
     "adam",
     "batched_sgd",
     "constrained_sgd",
+    "flip",
     "flip_compact",
     "projected_sgd",
     "schedule",

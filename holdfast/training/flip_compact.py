@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from ..counting import check_whole
 from ..errors import InputError
@@ -13,11 +13,9 @@ from ..models import load_params, named_buffers
 from .batched import batched_sgd
 from .schedule import Shard, Trained
 from .sgd import sgd
-from .triggers import Span, Triggers, drawn, inverted, stamp
+from .triggers import FEWEST, Span, Triggers, drawn, inverted, stamp, tensors
 
 __all__ = ["flip_compact"]
-
-FEWEST = 5  # examples or fewer tell nothing of what a trigger does
 
 
 def flip_compact(
@@ -28,8 +26,8 @@ def flip_compact(
     span: Span,
     lr: float = 0.1,
     momentum: float = 0.0,
-    n_inversion_steps: int = 40,
-    n_shown: int = 32,
+    n_inversion_steps: int = 30,
+    n_shown: int = 16,
     stamped: float = 0.5,
 ) -> Trained:
     """Return the updates of SGD with a share of every batch stamped by inverted triggers, rightly labelled.
@@ -49,13 +47,11 @@ def flip_compact(
     if not 0 <= stamped <= 1:
         raise InputError(f"stamped is a share of a batch, in [0, 1]; got {stamped!r}")
     before = named_buffers(model)
-    device = next(model.parameters()).device
-    bounds = tuple(torch.as_tensor(bound, dtype=torch.float32, device=device) for bound in span)
     load_params(model, params, before)
     hardened, memory = [], []
     for shard in shards:
         generator = torch.Generator().manual_seed(shard.seed)
-        triggers = _triggers(model, shard, (bounds[0], bounds[1]), n_inversion_steps, n_shown, generator)
+        triggers = _triggers(model, shard, span, n_inversion_steps, n_shown, generator)
         hardened.append(_stamped(shard, triggers, stamped, generator))
         memory.append({name: part.cpu().numpy() for name, part in triggers._asdict().items()})
     if before or len(shards) == 1:
@@ -69,15 +65,14 @@ def _triggers(
     model: nn.Module, shard: Shard, span: Span, n_steps: int, n_shown: int, generator: torch.Generator
 ) -> Triggers:
     """Return one trigger a class, sought on some of the client's examples."""
-    device = next(model.parameters()).device
-    x, y = torch.as_tensor(shard.x, device=device), torch.as_tensor(shard.y, device=device)
-    shown = torch.randperm(len(y), generator=generator)[:n_shown].to(device)
+    x, y, span = tensors(model, shard, span)
+    shown = torch.randperm(len(y), generator=generator)[:n_shown].to(x.device)
     with torch.no_grad():
         n_classes = model.eval()(x[:1]).shape[1]
-    targets = torch.arange(n_classes, device=device)
+    targets = torch.arange(n_classes, device=x.device)
     start = drawn(n_classes, x[0], span=span, generator=generator)
     if shard.memory is not None:
-        start = Triggers(*(torch.from_numpy(shard.memory[name]).to(device) for name in Triggers._fields))
+        start = Triggers(*(torch.from_numpy(shard.memory[name]).to(x.device) for name in Triggers._fields))
     eligible = y[shown] != targets[:, None]
     found = inverted(model, x[shown], targets, eligible, start, span=span, n_steps=n_steps)
     return found._replace(works=found.works & (eligible.sum(dim=1) > FEWEST))
@@ -87,7 +82,10 @@ def _stamped(shard: Shard, triggers: Triggers, share: float, generator: torch.Ge
     """Return the shard's batches written out, some examples of each with a trigger of another class."""
     device = triggers.masks.device
     positions = torch.from_numpy(shard.batches[shard.batches >= 0]).to(device)
-    x, y = torch.as_tensor(shard.x, device=device)[positions], torch.as_tensor(shard.y, device=device)[positions]
+    x, y = (
+        torch.as_tensor(shard.x, device=device)[positions],
+        torch.as_tensor(shard.y, device=device)[positions],
+    )
     sizes = (shard.batches >= 0).sum(axis=1).tolist()
     is_chosen = torch.cat([torch.randperm(size, generator=generator) < round(share * size) for size in sizes])
     labels, usable = y.cpu(), triggers.usable.cpu()

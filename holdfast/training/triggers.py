@@ -8,13 +8,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import InputError
+from .schedule import Shard
 
-__all__ = ["Span", "Triggers", "drawn", "inverted", "stamp"]
+__all__ = ["FEWEST", "Span", "Triggers", "drawn", "inverted", "stamp", "tensors"]
 
 Values = TypeVar("Values", bound=Any)
 Span = tuple[Any, Any]  # the lowest and the highest values of an example, in shapes that broadcast to it
 
 REACHED = 0.85  # share of the examples that a trigger must send to its class
+FEWEST = 5  # examples or fewer tell nothing of a trigger
 LARGEST = 0.25  # share of an example that a trigger may cover; what covers more is another example
 PATIENCE = 10  # steps in a row with one outcome, until the price of a mask changes
 PRICE = 1.024  # of a mask over all of an example, at first: the published 1e-3 a pixel, in images of 32 x 32
@@ -54,6 +56,18 @@ class Triggers(NamedTuple):
         return self.works & (self.sizes <= LARGEST)
 
 
+def tensors(model: nn.Module, shard: Shard, span: Span) -> tuple[Tensor, Tensor, Span]:
+    """Return a client's examples, their labels and the span as tensors where the network is.
+
+    >>> import numpy as np
+    >>> tensors(nn.Linear(2, 2), Shard(np.ones((4, 2)), np.zeros(4, np.int64), None), (0.0, 1.0))[2]
+    (tensor(0.), tensor(1.))
+    """
+    device = next(model.parameters()).device
+    low, high = (torch.as_tensor(bound, dtype=torch.float32, device=device) for bound in span)
+    return torch.as_tensor(shard.x, device=device), torch.as_tensor(shard.y, device=device), (low, high)
+
+
 def drawn(count: int, example: Tensor, *, span: Span, generator: torch.Generator) -> Triggers:
     """Return random triggers for examples like this one, for a search to start from.
 
@@ -70,7 +84,14 @@ def drawn(count: int, example: Tensor, *, span: Span, generator: torch.Generator
 
 
 def inverted(
-    model: nn.Module, x: Tensor, targets: Tensor, eligible: Tensor, start: Triggers, *, span: Span, n_steps: int
+    model: nn.Module,
+    x: Tensor,
+    targets: Tensor,
+    eligible: Tensor,
+    start: Triggers,
+    *,
+    span: Span,
+    n_steps: int,
 ) -> Triggers:
     """Return for each target the smallest trigger met that sends the eligible examples to it.
 
