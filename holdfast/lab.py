@@ -16,11 +16,30 @@ from .counting import whole_share
 from .data import cifar10, digits, phishing, phishing_urls, spambase, twitter
 from .data.split import dirichlet
 from .errors import InputError
+from .inference import confident
 from .models import cifar_cnn, lstm, mlp, resnet18, small_cnn
 from .scenario import Attack, Defence, Task
-from .training import adam, batched_sgd, constrained_sgd, crop_and_flip, projected_sgd, sgd
+from .training import (
+    adam,
+    batched_sgd,
+    constrained_sgd,
+    crop_and_flip,
+    flip,
+    flip_compact,
+    projected_sgd,
+    sgd,
+)
 
-__all__ = ["ATTACKS", "BACKDOORS", "SCALES", "TASKS", "attack_named", "defence_named", "task_named"]
+__all__ = [
+    "ATTACKS",
+    "BACKDOORS",
+    "CLIENT_SIDE",
+    "SCALES",
+    "TASKS",
+    "attack_named",
+    "defence_named",
+    "task_named",
+]
 
 
 def _table(name: str, data: Bound[Any], n_features: int) -> Task:
@@ -195,6 +214,10 @@ ATTACKS: Mapping[str, Callable[[Attack, Task], Attack]] = MappingProxyType(
 )
 
 
+#: The defences of which clients do their part: how honest ones train.
+CLIENT_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType({"flip": flip_compact, "flip_full": flip})
+
+
 def task_named(name: str, *, scale: str = "cpu") -> Task:
     """Return the task of this name.
 
@@ -244,8 +267,10 @@ def defence_named(name: str, task: Task, attack: Attack, **settings: Any) -> Def
     >>> print(defence_named("krum", task, attack_named("edge-case", task)).aggregate)
     krum(n_malicious=4)
     """
+    if name in CLIENT_SIDE:
+        return _client_side(name, task, settings)
     if name not in aggregators.__all__:
-        rules = dict.fromkeys(aggregators.__all__)
+        rules = dict.fromkeys([*aggregators.__all__, *CLIENT_SIDE])
         raise InputError(f"no defence {name!r}; {nearest(name, rules)}There are: {', '.join(rules)}")
     rule = getattr(aggregators, name)
     n_expected = whole_share(attack.n_malicious / task.n_clients, task.n_per_round)
@@ -257,3 +282,15 @@ def defence_named(name: str, task: Task, attack: Attack, **settings: Any) -> Def
     known = rule.__kwdefaults__ or {}
     wanted = {key: value for key, value in guesses.items() if key in rule.__annotations__ or key in known}
     return Defence(name, bind(rule, **{**wanted, **settings}))
+
+
+def _client_side(name: str, task: Task, settings: Mapping[str, Any]) -> Defence:
+    """Return plain averaging of clients who train in a way of their own, and a model that may decline."""
+    if task.model.needs("vectors"):
+        raise InputError(f"{name} inverts triggers in numbers; {task.name} is text, for which there is none")
+    train, answer = CLIENT_SIDE[name], {key: value for key, value in settings.items() if key == "threshold"}
+    shared = {key: value for key, value in task.train.settings if key in ("lr", "momentum")}
+    own = {key: value for key, value in settings.items() if key not in answer}
+    if train is flip:  # hardens by Adam, at a pace of its own
+        shared = {}
+    return Defence(name, train=bind(train, **{**shared, **own}), predict=bind(confident, **answer))

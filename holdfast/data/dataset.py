@@ -103,6 +103,19 @@ class Dataset:
         return digest.hexdigest()
 
     @property
+    def span(self) -> tuple[Array, Array] | None:
+        """The lowest and the highest values an example can have; None where it is words.
+
+        Those of an image are its raw 0 and 1, a channel each; a table's are three standard deviations.
+        """
+        if self.vectors is not None:
+            return None
+        if self.x_train.ndim == 2:
+            return np.array([-3], np.float32), np.array([3], np.float32)
+        mean, scale = (part.reshape(-1, 1, 1) for part in (self.raw_mean, self.raw_scale))
+        return -mean / scale, (1 - mean) / scale
+
+    @property
     def n_classes(self) -> int:
         """How many labels there are."""
         return int(max(self.y_train.max(), self.y_test.max())) + 1

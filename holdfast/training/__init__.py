@@ -4,9 +4,12 @@ from .adam import adam
 from .augment import crop_and_flip
 from .batched import batched_sgd
 from .constrained import constrained_sgd
+from .flip import flip
+from .flip_compact import flip_compact
 from .projected import projected_sgd
 from .schedule import Shard, Trained, schedule
 from .sgd import sgd
+from .triggers import stamp
 
 __all__ = [
     "Shard",
@@ -15,7 +18,10 @@ __all__ = [
     "batched_sgd",
     "constrained_sgd",
     "crop_and_flip",
+    "flip",
+    "flip_compact",
     "projected_sgd",
     "schedule",
     "sgd",
+    "stamp",
 ]
