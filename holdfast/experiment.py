@@ -15,7 +15,7 @@ from .results import Result, load_result
 from .scenario import Run
 from .spread import Spread
 
-__all__ = ["Cell", "Experiment", "Printed", "document", "missing_runs", "runs_folder", "runs_of"]
+__all__ = ["Cell", "Document", "Experiment", "Printed", "document", "missing_runs", "runs_folder", "runs_of"]
 
 Document = dict[str, Any]
 #: Reads the experiments of a document and says of each claim whether it holds.

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from ..core import nearest
 from ..errors import InputError
 from ..experiment import Experiment
+from .claims import judged
 from .figure6 import figure6a, figure6b, figure6c
 from .rows import COLUMNS
 from .table1 import table1
@@ -17,7 +18,7 @@ from .table8 import table8
 from .table9 import table9
 from .table10 import table10
 
-__all__ = ["COLUMNS", "EXPERIMENTS", "experiments_named"]
+__all__ = ["COLUMNS", "EXPERIMENTS", "experiments_named", "judged"]
 
 #: Every experiment by name; each takes scale, n_seeds and tasks.
 EXPERIMENTS: Mapping[str, Callable[..., Experiment]] = MappingProxyType(

@@ -20,7 +20,7 @@ PRINTED = {
 
 NOTE = (
     "Digits stand in for CIFAR-10; the paper does not have this on phishing. In the first row every client"
-    " holds all examples. At the scales smoke and cpu it trains for as many steps as on its own share, so that"
+    " holds all examples. At the scales smoke and cpu it trains for as many steps as on its share, so that"
     " the rows do the same work, and CIFAR-10 is left out, of which twenty copies do not fit into memory. The"
     " paper's clients do a hundred times the work there. Equal shares are not in the paper, which calls"
     " α = 1.0 i.i.d. Two classes cannot be dealt to 100 clients at α = 0.2."

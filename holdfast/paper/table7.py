@@ -27,8 +27,9 @@ ROWS = tuple(
 )
 
 NOTE = (
-    "Digits stand in for CIFAR-10; the paper does not have this on phishing. Against a mask, attackers read it off the"
-    " last global update; where there is none, they make one of what they would send as honest clients."
+    "Digits stand in for CIFAR-10; the paper does not have this on phishing. Against a mask, attackers"
+    " read it off the last global update; where there is none, they make one of their own honest"
+    " updates."
 )
 
 

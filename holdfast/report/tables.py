@@ -75,11 +75,9 @@ def claims_text(claims: list[Mapping[str, Any]]) -> str:
     >>> claims_text([]).splitlines()[0]
     '| claim | task | verdict | numbers | scale |'
     """
-    lines = ["| claim | task | verdict | numbers | scale |", "| --- | --- | --- | --- | --- |"]
-    lines += [
-        f"| {one['source']}: {one['text']} | {one['task']} | {one['verdict']} | {one['numbers']} | {one['scale']} |"
-        for one in claims
-    ]
+    head = ("claim", "task", "verdict", "numbers", "scale")
+    rows = [(f"{one['source']}: {one['text']}", *(str(one[name]) for name in head[1:])) for one in claims]
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
     return "\n".join(lines) + "\n"
 
 
