@@ -16,11 +16,11 @@ LAYERS = [
     {"aggregators", "data", "models"},
     {"attacks", "training"},
     {"buffers", "screening", "trials", "federation", "scenario"},
-    {"advice_text", "theory_check", "lab", "simulation"},
+    {"advice_text", "theory_check", "lab", "pace", "simulation"},
     {"adviser", "choices", "catalogue", "checkpoints"},
     {"results"},
     {"parallel", "experiment"},
-    {"paper"},
+    {"paper", "reproduction"},
     {"report"},
     {"cli"},
 ]
