@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import advise, compare, data, listing, run, theory
+from . import advise, compare, data, listing, reproduce, run, theory
 from .demo import demo
 
 __all__ = ["app", "main"]
@@ -19,6 +19,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command("run")(run.run_command)
 app.command("compare")(compare.compare_command)
+app.command("reproduce")(reproduce.reproduce_command)
 app.command("list")(listing.list_command)
 app.command("advise")(advise.advise_command)
 app.add_typer(theory.app, name="theory")

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from ..errors import InputError
 from ..folders import VARIABLE
@@ -85,19 +92,24 @@ def numbers(
     return Numbers(rounds, clients, per_round, malicious)
 
 
-def progress(*, quiet: bool) -> Progress:
+def progress(*, quiet: bool, with_time: bool = True) -> Progress:
     """Return a bar on the error output, for people only: silent where that is piped away.
+
+    Who knows better how long it takes says so itself, `with_time` off.
 
     >>> progress(quiet=True).disable
     True
     """
     console = Console(stderr=True)
-    return Progress(
+    columns: tuple[ProgressColumn, ...] = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[said]}"),
-        TimeRemainingColumn(compact=True),
+    )
+    return Progress(
+        *columns,
+        *((TimeRemainingColumn(compact=True),) if with_time else ()),
         console=console,
         transient=True,
         disable=quiet or not console.is_terminal,
