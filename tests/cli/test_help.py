@@ -12,7 +12,7 @@ def commands(shown=app, before=()):
         yield from commands(group.typer_instance, (*before, group.name))
 
 
-@pytest.mark.parametrize("words", commands(), ids=" ".join)
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
 def test_help_says_what_a_command_does_without_its_docstrings_example(words):
     result = CliRunner().invoke(app, [*words, "--help"])
     assert result.exit_code == 0
