@@ -15,7 +15,7 @@ LAYERS = [
     {"kernels", "theory"},
     {"aggregators", "data", "models"},
     {"attacks", "training"},
-    {"screening", "trials", "federation", "scenario"},
+    {"buffers", "screening", "trials", "federation", "scenario"},
     {"advice_text", "theory_check", "lab", "simulation"},
     {"adviser", "choices", "catalogue", "checkpoints"},
     {"results"},
