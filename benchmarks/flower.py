@@ -1,6 +1,6 @@
 """Measure Robust beside Flower's own strategies on the same replies: time and peak memory, a process a case.
 
-`make bench-flower` runs this for ResNet-18; `--width 8` is a short try, which leaves the results alone.
+`make bench-flower` runs this for ResNet-18 and writes the table of docs/flower.md; `--width 8` is a try.
 """
 
 import argparse
@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from .cases import is_disturbed
 from .machine import describe, one_line
 from .measure import OutsideLoad, peak_beyond, relative_distance, seconds_of
 from .resnet18 import shapes
 from .summary import rounded
-from .table import number
+from .table import number, write_between_markers
 
-__all__ = ["lines", "main", "measured"]
+__all__ = ["lines", "main", "measured", "write"]
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
@@ -178,11 +179,22 @@ def main() -> None:
     if chosen.case:
         print(json.dumps(measured(chosen.case[0], chosen.width, chosen.case[1])))
         return
-    summary = rounded(summarised(chosen.width))
-    folder = RESULTS if chosen.width == 64 else RESULTS / "draft"
+    write(rounded(summarised(chosen.width)), is_full=chosen.width == 64)
+
+
+def write(summary: dict[str, Any], *, is_full: bool) -> None:
+    """Write numbers and table; those of a small network or a busy machine are drafts, kept out of git."""
+    busy = [name for name, case in summary["cases"].items() if is_disturbed(case)]
+    is_final = is_full and not busy
+    folder = RESULTS if is_final else RESULTS / "draft"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "flower.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
-    print("\n".join(lines(summary)))
+    text = lines(summary)
+    if is_final:
+        write_between_markers(ROOT / "docs" / "flower.md", text)
+    print("\n".join(text))
+    if busy:
+        print(f"Other processes were busy during {', '.join(busy)}: this is a draft.")
 
 
 if __name__ == "__main__":

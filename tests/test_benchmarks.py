@@ -178,3 +178,18 @@ def test_the_table_of_strategies_names_each_and_leaves_out_what_failed():
     text = flower.lines(summary)
     assert "| `Robust` | 2.00 | 1.2 | 300 |" in text
     assert "| `Krum` | – | – | – |" in text
+
+
+@pytest.mark.parametrize(("load", "is_full"), [(0.0, True), (1.0, True), (0.0, False)])
+def test_only_what_is_measured_whole_on_an_idle_machine_is_published(load, is_full, tmp_path, monkeypatch):
+    monkeypatch.setattr(flower, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(flower, "ROOT", tmp_path)
+    page = tmp_path / "docs" / "flower.md"
+    page.parent.mkdir()
+    page.write_text(f"{table.START}\nold\n{table.END}\n")
+    case = {"seconds": 2.0, "ratio_to_fedavg": 1.25, "peak_bytes": 3e8, "outside_load": load}
+    flower.write({"n_nodes": 20, "dim": 1, "machine": MACHINE, "cases": {"Robust": case}}, is_full=is_full)
+    is_final = is_full and not load
+    assert (tmp_path / "results" / "flower.json").exists() == is_final
+    assert (tmp_path / "results" / "draft" / "flower.json").exists() != is_final
+    assert ("| `Robust` |" in page.read_text()) == is_final
