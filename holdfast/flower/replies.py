@@ -68,6 +68,7 @@ def sorted_replies(
             refused.append(Refused(node, reason.code, str(reason)))
         except Exception as error:  # a stranger's message may fail in any way when it is read
             refused.append(Refused(node, Code.UNREADABLE, f"cannot be read: {type(error).__name__}"))
+    good.sort(key=lambda reply: reply.node)  # who answers first must not change a bit of the result
     good, unlike = _of_one_form(good)
     silent = [Refused(node, Code.SILENT, "no reply came") for node in sorted({*(asked or ())} - seen)]
     return Sorted(good, [*refused, *unlike, *silent])

@@ -121,7 +121,8 @@ class Robust(Strategy):
         result = self._defended(model, found.good, number)
         said = result.diagnostics
         assert said is not None
-        used = [reply for reply in found.good if reply.node in set(said.clients)]
+        nodes = set(said.clients)
+        used = [reply for reply in found.good if reply.node in nodes]
         refused = [
             *found.refused,
             *(Refused(drop.client, Code.VALUES, drop.reason) for drop in said.dropped),

@@ -132,6 +132,19 @@ def test_metrics_of_a_name_that_the_strategy_uses_are_left_out():
     assert metrics["holdfast-used"] == 5
 
 
+def test_the_order_in_which_replies_arrive_changes_no_bit():
+    found = []
+    for step in (1, -1):
+        strategy, federation = Robust(fedavg), Federation()
+        messages = strategy.configure_train(1, record(model()), ConfigRecord(), federation)
+        messages = sorted(messages, key=lambda message: message.metadata.dst_node_id)
+        replies = list(federation.send_and_receive(messages))[::step]
+        found.append(strategy.aggregate_train(1, replies))
+    (first, said), (second, said_again) = found
+    assert first["fc.weight"].data == second["fc.weight"].data
+    assert said["holdfast-nodes"] == said_again["holdfast-nodes"] == list(NODES)
+
+
 def test_extra_records_of_configuration_are_no_reason_to_drop_a_reply():
     def behave(message):
         reply = honest(message)
