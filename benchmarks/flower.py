@@ -9,6 +9,7 @@ import math
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,15 +119,18 @@ def measured(name: str, width: int, kind: str) -> dict[str, Any]:
         return {"peak_bytes": peak, "new_model_bytes": n_bytes}
     # By turns with FedAvg, so that a ratio is of one moment of the machine.
     plain = strategies()["FedAvg"]
-    watch, times, plain_times = OutsideLoad(), [], []
+    watch, times, plain_times, cpu_times = OutsideLoad(), [], [], []
     while not times or (len(times) < N_TURNS and sum(times) < ENOUGH):
         plain_times.append(seconds_of(one.prepared(plain()))[0])
-        seconds, arrays = seconds_of(one.prepared(make()))
+        call, busy = one.prepared(make()), time.process_time()
+        seconds, arrays = seconds_of(call)
         times.append(seconds)
+        cpu_times.append(time.process_time() - busy)
     name = "bn1.bias"
     mean = np.mean([reply.content["arrays"][name].numpy() for reply in one.replies], axis=0)
     return {
         "seconds": statistics.median(times),
+        "cpu_seconds": statistics.median(cpu_times),  # of all threads; other processes hardly change it
         "fedavg_seconds": statistics.median(plain_times),
         "ratio_to_fedavg": statistics.median(a / b for a, b in zip(times, plain_times, strict=True)),
         "n_turns": len(times),
