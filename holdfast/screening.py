@@ -19,7 +19,7 @@ from .errors import InputError, NonFiniteError, TooFewClientsError
 from .layout import Layer, Layout, Unfit, layers_of, widened
 from .updates import Rows, Updates, base_of, sent_by_clients
 
-__all__ = ["MAX_EXAMPLES", "Screened", "defend", "screen"]
+__all__ = ["MAX_EXAMPLES", "Screened", "defend", "examples_held", "screen"]
 
 #: More examples than a client can hold: a count above it is a lie.
 MAX_EXAMPLES = 100_000_000
@@ -152,7 +152,7 @@ def _fitting(
     for client, given, count in zip(ids, sent, counts, strict=True):
         try:
             arrays.append(accept(given))
-            fit_counts.append(_examples(count))
+            fit_counts.append(examples_held(count))
             fit_ids.append(client)
         except Unfit as reason:
             del arrays[len(fit_ids) :]
@@ -200,8 +200,12 @@ def _server_layout(updates: Any, *, base: Any, params: Any) -> tuple[Layout, tup
     return layout or stacked, base_arrays
 
 
-def _examples(count: Any) -> float:
-    """Return a sample count as a client sent it, if it can be one."""
+def examples_held(count: Any) -> float:
+    """Return a sample count as a client sent it, if it can be one; else raise Unfit.
+
+    >>> examples_held(32)
+    32.0
+    """
     try:
         examples = float(count) if isinstance(count, Real | np.number) else np.nan
     except (OverflowError, TypeError):  # an integer beyond all floats, a complex number
