@@ -1,12 +1,16 @@
 """The server: a stock ServerApp, with a robust strategy in the place of FedAvg."""
 
 import json
+import logging
 from pathlib import Path
 
 import numpy as np
 from flwr.app import ArrayRecord, Context, MetricRecord
 from flwr.serverapp import Grid, ServerApp
-from flwr.serverapp.strategy import FedAvg, Result
+from flwr.serverapp.strategy import Result
+
+from holdfast import bind, fedavg, invariant
+from holdfast.flower import Robust
 
 from .task import TASKS, answers, data_of, planted
 
@@ -15,15 +19,20 @@ app = ServerApp()
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
-    config = context.run_config
-    name = config["task"]
-    strategy = FedAvg(min_available_nodes=config["nodes"], fraction_evaluate=0.0)
+    config, task = context.run_config, TASKS[context.run_config["task"]]
+    if config["drill"]:
+        logging.getLogger("flwr").warning("THIS RUN IS A DRILL: nodes that have a part in it attack")
+    strategy = Robust(
+        bind(invariant, tau=config["tau"], alpha=config["alpha"]) if config["defended"] else bind(fedavg),
+        fraction_evaluate=config["fraction-evaluate"],
+        min_available_nodes=config["nodes"],
+    )
     result = strategy.start(
         grid=grid,
-        initial_arrays=ArrayRecord(TASKS[name].fresh_model().state_dict()),
+        initial_arrays=ArrayRecord(task.fresh_model().state_dict()),
         num_rounds=config["rounds"],
         timeout=config["timeout"],
-        evaluate_fn=lambda _, arrays: measured(name, arrays),
+        evaluate_fn=lambda _, arrays: measured(config["task"], arrays),
     )
     if config["out"]:
         save(Path(config["out"]), result)
@@ -50,10 +59,7 @@ def save(folder: Path, result: Result) -> None:
         "evaluate": result.evaluate_metrics_clientapp,
         "server": result.evaluate_metrics_serverapp,
     }
-    text = json.dumps(
-        {
-            part: {number: dict(record) for number, record in records.items()}
-            for part, records in rounds.items()
-        }
-    )
-    (folder / "result.json").write_text(text)
+    metrics = {
+        part: {number: dict(record) for number, record in records.items()} for part, records in rounds.items()
+    }
+    (folder / "result.json").write_text(json.dumps(metrics, indent=1))

@@ -49,13 +49,8 @@ def cifar10() -> Dataset:
 
 
 TASKS = {
-    "phishing": Task(bind(phishing, n_train=5_000, n_test=1_000), bind(mlp), epochs=5, lr=0.1),
-    "cifar10": Task(
-        bind(cifar10),
-        bind(small_cnn, side=32, n_channels=3),
-        epochs=1,
-        lr=0.05,
-    ),
+    "phishing": Task(bind(phishing, n_train=5_000, n_test=1_000), bind(mlp), epochs=2, lr=0.05),
+    "cifar10": Task(bind(cifar10), bind(small_cnn, side=32, n_channels=3), epochs=1, lr=0.02),
 }
 
 
