@@ -14,6 +14,7 @@ from holdfast.flower import Code
 
 from .federation import federation, needs_engines
 
+PARTS = "2:backdoor 3:nan 4:fail"
 FIVE_NODES = ("--federation-config", "num-supernodes=5 client-resources-num-cpus=1")
 CIFAR10 = Path(os.environ.get("HOLDFAST_DATA", "")) / "cifar10_subset_12k.npz"
 
@@ -27,7 +28,7 @@ def run(here, **config):
 def test_the_drill_opens_an_average_and_not_the_defended_app(tmp_path):
     with federation(tmp_path) as here:
         here.start_superlink("--simulation")
-        said, metrics, model = run(here, drill=True, drill_parts="2:backdoor 3:nan 4:fail")
+        said, metrics, model = run(here, drill=True, drill_parts=PARTS)
         assert all(np.isfinite(array).all() for array in model.values())
         assert metrics["server"]["3"]["accuracy"] > 0.95
         assert metrics["server"]["3"]["attack-success"] < 0.1
@@ -39,8 +40,8 @@ def test_the_drill_opens_an_average_and_not_the_defended_app(tmp_path):
             assert evaluate["accuracy"] > 0.9
         assert "this node fails, as the drill asks" in said
 
-        _, averaged, _ = run(here, drill=True, drill_parts="2:backdoor 3:nan 4:fail", defended=False)
-        assert max(averaged["server"][number]["attack-success"] for number in "123") > 0.9
+        _, averaged, _ = run(here, drill=True, drill_parts=PARTS, rounds=1, defended=False)
+        assert averaged["server"]["1"]["attack-success"] > 0.9
         here.stop()
         assert here.alive() == []
 
@@ -64,7 +65,7 @@ def test_the_drill_holds_on_real_images(tmp_path):
     with federation(tmp_path) as here:
         here.start_superlink("--simulation")
         config = {"task": "cifar10", "fraction_evaluate": 0.0, "drill": True}
-        _, metrics, _ = run(here, drill_parts="2:backdoor 3:nan 4:fail", **config)
+        _, metrics, _ = run(here, drill_parts=PARTS, **config)
         assert metrics["server"]["3"]["accuracy"] > 0.35  # three honest-sized steps of a small network
         assert metrics["server"]["3"]["attack-success"] < 0.15
         nodes, trimmed = (metrics["train"]["3"][f"holdfast-{name}"] for name in ("nodes", "trimmed"))
