@@ -93,14 +93,14 @@ def encoded(values: NDArray[Any]) -> Array:
     >>> encoded(np.ones(3)).shape
     (3,)
     """
-    return Array(np.ascontiguousarray(values).reshape(values.shape))
+    return Array(np.asarray(values))
 
 
 def shortened(given: object, length: int = 60) -> str:
     """Return what a stranger wrote in one short line that is safe to log.
 
-    >>> shortened("a\\nb" * 40, 12)
-    "'a\\\\nba\\\\nba..."
+    >>> shortened("one" * 40, 12)
+    "'oneoneon..."
     """
     said = repr(given)
     return said if len(said) <= length else said[: length - 3] + "..."

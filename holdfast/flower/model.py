@@ -42,6 +42,8 @@ class Model:
                 values = numbers_in(array)
             except Refusal as reason:
                 raise InputError(f"the global model's array {name!r} cannot be read: {reason}") from None
+            if not np.isfinite(values).all():
+                raise InputError(f"the global model's array {name!r} holds NaN or infinite values")
             is_buffer = values.dtype.kind != "f" or is_named(name, buffers)
             (others if is_buffer else params)[name] = values
         if not any(values.size for values in params.values()):
@@ -73,7 +75,13 @@ def own_update(model: Model, trained_by: Reference) -> list[Array]:
     trained = trained_by(given)
     if not isinstance(trained, Mapping):
         trained = dict(zip(model.record, trained, strict=False))
-    missing = [name for name in model.params if name not in trained]
-    if missing:
-        raise InputError(f"reference returned a model without {missing[0]!r}; it must return all arrays")
-    return [np.asarray(trained[name], dtype=own.dtype) - own for name, own in model.params.items()]
+    update = []
+    for name, own in model.params.items():
+        values = np.asarray(trained.get(name), dtype=own.dtype)
+        if values.shape != own.shape:
+            raise InputError(
+                f"reference must return the whole model after training; {name!r} has the shape {own.shape},"
+                f" and {values.shape if name in trained else 'nothing'} came back"
+            )
+        update.append(values - own)
+    return update

@@ -83,19 +83,19 @@ def restore_inner(inner: Strategy, progress: Progress) -> None:
         attribute, _, key = name.partition(".")
         found.setdefault(attribute, {})[key] = values
     for attribute, parts in found.items():
-        is_list = isinstance(vars(inner).get(attribute), list) or set(parts) == {
-            f"[{i}]" for i in range(len(parts))
-        }
-        setattr(inner, attribute, [parts[f"[{i}]"] for i in range(len(parts))] if is_list else parts)
+        numbered = [f"[{i}]" for i in range(len(parts))]
+        setattr(inner, attribute, [parts[key] for key in numbered] if set(parts) == set(numbered) else parts)
 
 
 def _parts(value: Any) -> list[tuple[str, Array]]:
     """Return the arrays in an attribute: a dict of them, or a list."""
     if isinstance(value, list):
         value = {f"[{i}]": part for i, part in enumerate(value)}
-    if not isinstance(value, dict) or not all(isinstance(part, np.ndarray) for part in value.values()):
+    if not isinstance(value, dict):
         return []
-    return [(str(key), part) for key, part in value.items()]
+    if not all(isinstance(part, np.ndarray | np.generic) for part in value.values()):
+        return []
+    return [(str(key), np.asarray(part)) for key, part in value.items()]
 
 
 def _forms(record: ArrayRecord) -> dict[str, tuple[str, tuple[int, ...]]]:

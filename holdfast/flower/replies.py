@@ -92,12 +92,19 @@ def _read(message: Message, node: int, model: Model | None, count_key: str) -> R
         examples = examples_held(metrics[0][count_key])
     except Unfit as reason:
         raise Refusal(Code.EXAMPLES, str(reason)) from None
-    if not all(np.isfinite(np.asarray(value, dtype=np.float64)).all() for value in metrics[0].values()):
+    if not all(map(_is_finite, metrics[0].values())):
         raise Refusal(Code.METRICS, "has metrics that are not finite")
     reply = Reply(node, examples, metrics[0], content)
     if model is not None:
         _take_arrays(reply, arrays[0], model)
     return reply
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(np.asarray(value, dtype=np.float64)).all())
+    except OverflowError:  # an integer beyond all floats
+        return False
 
 
 def _take_arrays(reply: Reply, sent: ArrayRecord, model: Model) -> None:

@@ -1,6 +1,5 @@
 """Robust: a Flower strategy for every rule. What nodes send never stops a round, nor makes it an average."""
 
-import inspect
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -9,19 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
-from flwr.serverapp.strategy import FedAvg, Result, Strategy
+from flwr.serverapp.strategy import Result, Strategy
 from flwr.supercore import log as flower_log
 from numpy.typing import NDArray
 
 from ..aggregators import fedavg
 from ..buffers import BUFFERS, combined_buffers
-from ..core import Aggregate, Bound, bind, nearest
+from ..core import Aggregate, Bound, bind
 from ..diagnostics import Diagnostics, Dropped
 from ..errors import InputError, TooFewClientsError
 from ..screening import defend
-from .decoding import Code, encoded, numbers_in
+from .decoding import Code
+from .inner import sampler_of, stepped_by
 from .metrics import OWN, averaged_metrics, diagnosed, refusals
 from .model import Model, Reference, moved, own_update
 from .progress import Progress, load_progress, restore_inner, save_progress
@@ -39,10 +39,12 @@ class Robust(Strategy):
 
     `rule` is a rule with its settings. `inner` is a strategy (FedAdam, FedProx, ...) that gets the defended
     model as the only reply, so that it samples and takes its server step; without one, Flower's FedAvg
-    samples, and takes its arguments from here (`fraction_train`, `min_available_nodes`, ...). `buffers` are
+    samples, and takes its arguments from here (`fraction_train`, `min_available_nodes`, ...). With fewer than
+    `min_replies` good replies the model stays as it is: of two, no rule can tell who is wrong. `buffers` are
     the names, or patterns, of arrays that are no parameters. `reference` gives the server's own model to
     rules that ask for it (FLTrust). `checkpoint` is a file that holds where the training stands after each
-    round, and `resume` starts from it. `explain` measures every node, for a bit more time.
+    round, and `resume` starts from it. `explain` measures every node, for a bit more time; `seed` is for
+    rules that draw.
 
     >>> from holdfast import invariant
     >>> strategy = Robust(bind(invariant, alpha=0.25), fraction_train=0.5, min_available_nodes=4)
@@ -55,6 +57,7 @@ class Robust(Strategy):
         rule: Bound[Aggregate] | Callable[..., Aggregate],
         *,
         inner: Strategy | None = None,
+        min_replies: int = 3,
         buffers: Sequence[str] = BUFFERS,
         reference: Reference | None = None,
         explain: bool = True,
@@ -65,8 +68,9 @@ class Robust(Strategy):
     ) -> None:
         """Check what is set; `sampling` are the arguments of Flower's FedAvg."""
         self.rule = rule if isinstance(rule, Bound) else bind(rule)
-        self.inner = _sampler(inner, sampling)
+        self.inner = sampler_of(inner, sampling)
         self.steps = inner is not None
+        self.min_replies = min_replies
         self.buffers = (buffers,) if isinstance(buffers, str) else tuple(buffers)
         self.reference, self.explain, self.seed = reference, explain, seed
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
@@ -76,6 +80,8 @@ class Robust(Strategy):
                 f"{self.rule.name} needs the server's own update: pass reference=, a function that takes the"
                 " global model (a dict of arrays) and returns it trained on data the server trusts"
             )
+        if not isinstance(min_replies, int) or min_replies < 1:
+            raise InputError(f"min_replies must be a whole number of at least 1; got {min_replies!r}")
         if resume and checkpoint is None:
             raise InputError("resume=True needs checkpoint=, the file to start from")
         #: What the last round said of itself, for whoever wants more than numbers.
@@ -165,7 +171,8 @@ class Robust(Strategy):
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
     ) -> Result:
         """Run the rounds, with `resume` those that the checkpoint has not seen; num_rounds counts all."""
-        self._rounds_before = before = 0
+        self._state, self._previous, self._rounds_before = None, None, 0
+        before = 0
         if self.resume and self.checkpoint is not None and self.checkpoint.exists():
             progress = load_progress(self.checkpoint, rule=self.rule, like=initial_arrays)
             initial_arrays, self._state = progress.arrays, progress.state
@@ -201,7 +208,7 @@ class Robust(Strategy):
 
     def _tell(self, refused: Iterable[Refused]) -> None:
         for one in refused:
-            log.warning("%s dropped node %d: %s", self.rule.name, one.node, one.reason)
+            log.warning("%s dropped %s", self.rule.name, Dropped(one.node, one.reason))
 
     def _averaged(self, replies: Sequence[Reply], own_function: str) -> dict[str, Any]:
         average = getattr(self.inner, own_function, None)
@@ -211,6 +218,8 @@ class Robust(Strategy):
 
     def _defended(self, model: Model, replies: Sequence[Reply], number: int) -> Aggregate:
         """Return what the rule makes of the replies."""
+        if len(replies) < self.min_replies:
+            return self._undefended(f"{len(replies)} good replies; min_replies is {self.min_replies}")
         base = list(model.params.values())
         reference = None
         if self.rule.needs("reference"):
@@ -218,7 +227,7 @@ class Robust(Strategy):
             reference = own_update(model, self.reference)
         rng = np.random.default_rng(None if self.seed is None else [self.seed, number])
         try:
-            return defend(
+            result = defend(
                 [reply.params for reply in replies],
                 self.rule,
                 base=base,
@@ -232,10 +241,19 @@ class Robust(Strategy):
                 explain=self.explain,
             )
         except TooFewClientsError as error:
-            log.error("%s did not aggregate, the model stays as it is: %s", self.rule.name, error)
-            return Aggregate(
-                None, self._state, Diagnostics(self.rule.name, (), aggregated=False, notes=(str(error),))
+            return self._undefended(str(error))
+        said = result.diagnostics
+        if said is not None and said.aggregated and len(said.clients) < self.min_replies:
+            return self._undefended(
+                f"{len(said.clients)} good replies; min_replies is {self.min_replies}", said.dropped
             )
+        return result
+
+    def _undefended(self, why: str, dropped: tuple[Dropped, ...] = ()) -> Aggregate:
+        """Return what stands for a round without an update, loudly."""
+        log.error("%s did not aggregate, the model stays as it is: %s", self.rule.name, why)
+        said = Diagnostics(self.rule.name, (), dropped, aggregated=False, notes=(why,))
+        return Aggregate(None, self._state, said)
 
     def _stepped(
         self, model: Model, result: Aggregate, used: Sequence[Reply], number: int
@@ -250,40 +268,9 @@ class Robust(Strategy):
         )
         record = moved(model, result.update, buffers)
         if record is not None and self.steps:
-            record = self._inner_step(model, record, used, number)
+            metrics = averaged_metrics(used, count_key=self._count_key, average=None)
+            metrics[self._count_key] = max(1, round(sum(reply.examples for reply in used)))
+            record = stepped_by(self.inner, model, record, MetricRecord(metrics), number)
         if record is None:
             log.error("the new model would not be finite: it stays as it is")
         return record
-
-    def _inner_step(
-        self, model: Model, defended: ArrayRecord, used: Sequence[Reply], number: int
-    ) -> ArrayRecord | None:
-        metrics = averaged_metrics(used, count_key=self._count_key, average=None)
-        metrics[self._count_key] = max(1, round(sum(reply.examples for reply in used)))
-        content = RecordDict({"arrays": defended, "metrics": MetricRecord(metrics)})
-        honest = Message(content, dst_node_id=used[0].node, message_type=MessageType.TRAIN)
-        stepped, _ = self.inner.aggregate_train(number, [honest])
-        if stepped is None or stepped.keys() != model.record.keys():
-            raise InputError(f"{type(self.inner).__name__} returned no model of the form it was given")
-        # A server's optimiser may turn float32 into float64, and must not step on buffers.
-        params = {name: numbers_in(stepped[name]).astype(own.dtype) for name, own in model.params.items()}
-        if not all(np.isfinite(values).all() for values in params.values()):
-            return None
-        return ArrayRecord(
-            {name: encoded(params[name]) if name in params else defended[name] for name in model.record}
-        )
-
-
-def _sampler(inner: Strategy | None, sampling: dict[str, Any]) -> Strategy:
-    """Return the strategy that samples nodes and, if it was given, takes the server's step."""
-    if inner is None:
-        known = inspect.signature(FedAvg).parameters
-        for name in sampling:
-            if name not in known:
-                raise InputError(f"neither Robust nor FedAvg takes {name!r}; {nearest(name, known)}".strip())
-        return FedAvg(**sampling)
-    if not isinstance(inner, Strategy):
-        raise InputError(f"inner must be a Flower strategy, such as FedAdam(); got {type(inner).__name__}")
-    if sampling:
-        raise InputError(f"{', '.join(sampling)}: with inner=, pass this to the inner strategy")
-    return inner
