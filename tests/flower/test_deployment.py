@@ -1,7 +1,5 @@
 """The example app on the deployment engine: real processes on loopback, some of them hostile."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -36,8 +34,8 @@ def check(ids, said, metrics, model):
         assert attackers > 1.5 * max(trimmed.values()), (number, attackers, trimmed)
     by_node = {node: opposition(metrics, node) for node in (ids[0], ids[1], ids[ATTACKER])}
     assert max(by_node, key=by_node.get) == ids[ATTACKER], by_node
-    assert len(re.findall(rf"dropped (?:node|client) {ids[NAN]}: holds NaN", said)) == 3
-    assert f"dropped node {ids[CRASHING]}: no reply came" in said
+    assert said.count(f"dropped client {ids[NAN]}: holds NaN") == 3
+    assert said.count(f"dropped client {ids[CRASHING]}: no reply came") == 1
 
 
 def opposition(metrics, node):
