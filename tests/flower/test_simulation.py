@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast[flower]'")
-pytest.importorskip("ray", reason="Flower simulates with Ray: pip install 'holdfast[flower]'")
+pytest.importorskip("ray", reason="Flower simulates with Ray: pip install 'holdfast[flower,ray]'")
 pytest.importorskip("torch", reason="the example app needs torch: pip install 'holdfast[sim]'")
 
 from holdfast.flower import Code
