@@ -9,6 +9,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from cryptography.x509.oid import NameOID
 
+USES = (
+    "digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
+    "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
+)  # fmt: skip
 PRIVATE = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
@@ -59,17 +63,23 @@ def _name(common):
 
 
 def _certificate(subject, issuer, public_key, signing_key, *, is_authority=False):
-    now = datetime.datetime.now(datetime.UTC)
+    """Return a certificate for this hour, with all that strict verification asks for."""
+    now, hour = datetime.datetime.now(datetime.UTC), datetime.timedelta(hours=1)
     address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    usage = dict.fromkeys(USES, False) | {"key_cert_sign" if is_authority else "digital_signature": True}
+    issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(signing_key.public_key())
     made = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(public_key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=5))
-        .not_valid_after(now + datetime.timedelta(hours=1))
+        .not_valid_before(now - hour)
+        .not_valid_after(now + hour)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+        .add_extension(x509.KeyUsage(**usage), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
+        .add_extension(issuer_key, critical=False)
         .add_extension(x509.SubjectAlternativeName([address]), critical=False)
         .sign(signing_key, hashes.SHA384())
     )
