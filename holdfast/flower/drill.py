@@ -66,12 +66,12 @@ class Drill:
     ) -> Message:
         """Return the app's reply, crafted if this node attacks in this round."""
         attack = self._playing(message, context)
-        if attack is None:
+        if attack is None or not attack.crafts:
             return call_next(message, context)
-        key, base = _only_arrays(message)
+        _, base = _only_arrays(message)
         previous = _last_step(context, base) if any(c.needs("previous") for c in attack.crafts) else None
         reply = call_next(message, context)
-        if reply.has_error() or not attack.crafts:
+        if reply.has_error():
             return reply
         LOG.warning("DRILL: %s sends what %r makes of its update", _named(message, context), attack.name)
         key, sent = _only_arrays(reply)
@@ -103,7 +103,13 @@ class Drill:
         return np.concatenate([x, bad]), np.concatenate([y, np.full(len(bad), backdoor.target, y.dtype)])
 
     def part(self, context: Context) -> str | None:
-        """Return the name of the attack that this node plays, None if it is honest; raise if it must not."""
+        """Return the name of the attack that this node plays, None if it is honest; raise if it must not.
+
+        >>> from flwr.app import RecordDict
+        >>> honest = Context(run_id=1, node_id=2, node_config={}, state=RecordDict(), run_config={})
+        >>> Drill({"nan": Attack("nan")}).part(honest) is None
+        True
+        """
         name = context.node_config.get("drill") or _by_partition(context)
         if not name:
             return None
