@@ -1,5 +1,6 @@
 # make demo, make test, make check: each sets up .venv with what it needs, once.
 # make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
+# make bench-flower: the Flower strategy beside Flower's own.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench bench-flower clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -25,6 +26,9 @@ check: $(VENV)/.dev
 
 bench: $(BENCH)/.ready $(BENCH)/.kernels
 	$(BENCH)/bin/python -m benchmarks.aggregation --sizes $(SIZES) $(if $(FRESH),--fresh)
+
+bench-flower: $(BENCH)/.ready $(BENCH)/.kernels
+	FLWR_TELEMETRY_ENABLED=0 $(BENCH)/bin/python -m benchmarks.flower
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

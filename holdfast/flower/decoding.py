@@ -7,6 +7,7 @@ header is matched, never evaluated, and nothing is allocated: what comes back is
 import enum
 import math
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def numbers_in(array: Array, *, like: NDArray[Any] | None = None) -> NDArray[Any
     dtype, is_fortran, held, start = _header(array.data)
     if held != shape:
         raise Refusal(Code.PAYLOAD, f"declares shape {shortened(shape)}, holds {shortened(held)}")
-    if array.dtype not in (str(dtype), dtype.name):
+    if array.dtype not in _names(dtype):
         raise Refusal(Code.PAYLOAD, f"declares type {shortened(array.dtype)}, holds {dtype}")
     if like is not None and not _is_kind(dtype, like.dtype):
         raise Refusal(Code.TYPE, f"wrong type: {dtype}, not {like.dtype}")
@@ -120,6 +121,12 @@ def _header(data: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int]:
         raise Refusal(Code.PAYLOAD, "its header is not that of an array of numbers")
     shape = tuple(int(number) for number in found[3].split(b",") if number.strip())
     return np.dtype(found[1].decode()), found[2] == b"True", shape, start
+
+
+@cache
+def _names(dtype: np.dtype[Any]) -> tuple[str, str]:
+    """Return how a type may be declared; there are few of them, and finding its name takes NumPy long."""
+    return str(dtype), dtype.name
 
 
 def _is_kind(sent: np.dtype[Any], own: np.dtype[Any]) -> bool:

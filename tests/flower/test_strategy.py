@@ -6,7 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from flwr.app import ConfigRecord, MetricRecord
+from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.clientapp.mod import LocalDpMod
 from flwr.serverapp.strategy import FedAvg
 
 from holdfast import Aggregate, bind, defend, fedavg, fltrust, invariant, krum, median, sparsefed
@@ -204,6 +205,33 @@ def test_nodes_that_send_other_floats_are_welcome_and_the_model_keeps_its_type()
     for name, values in plain.items():
         np.testing.assert_allclose(found[name], values, rtol=1e-6)
         assert found[name].dtype == values.dtype
+
+
+def test_a_model_of_scalars_half_precision_and_empty_arrays_is_aggregated():
+    base = {"scale": np.array(2.0), "none": np.zeros((0, 3), np.float32), "half": np.ones(3, np.float16)}
+    behave = {
+        node: lambda message: content({k: v + np.asarray(0.5, v.dtype) for k, v in base.items()})
+        for node in NODES
+    }
+    found, metrics, _ = one_round(Robust(invariant), behave, base=base)
+    assert metrics["holdfast-aggregated"] == 1
+    assert found["scale"] == 2.5
+    assert found["half"].tolist() == [1.5] * 3
+    assert {name: values.dtype for name, values in found.items()} == {k: v.dtype for k, v in base.items()}
+
+
+def test_nodes_that_add_noise_of_their_own_are_welcome():
+    noisy = LocalDpMod(clipping_norm=10.0, sensitivity=0.01, epsilon=10.0, delta=1e-3)
+    context = Context(run_id=1, node_id=1, node_config={}, state=RecordDict(), run_config={})
+    base = {name: model()[name] for name in PARAMS}
+
+    def behave(message):
+        sent = {name: values + np.float32(0.1) for name, values in base.items()}
+        return noisy(message, context, lambda told, _: Message(content(sent), reply_to=told)).content
+
+    found, metrics, _ = one_round(Robust(median), dict.fromkeys(NODES, behave), base=base)
+    assert metrics["holdfast-used"] == 5
+    np.testing.assert_allclose(found["fc.weight"] - base["fc.weight"], 0.1, atol=0.1)
 
 
 def test_a_training_runs_from_start_to_end():
