@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
+from flwr.common.constant import SUPERLINK_NODE_ID
 from numpy.typing import NDArray
 
 from ..buffers import buffer_problem
@@ -60,6 +61,8 @@ def sorted_replies(
         node = -1
         try:
             node = int(message.metadata.src_node_id)
+            if _is_notice(message, node, asked):
+                continue
             if node in seen or (asked is not None and node not in asked):
                 raise Refusal(Code.UNASKED, "a second reply" if node in seen else "was not asked")
             seen.add(node)
@@ -72,6 +75,11 @@ def sorted_replies(
     good, unlike = _of_one_form(good)
     silent = [Refused(node, Code.SILENT, "no reply came") for node in sorted({*(asked or ())} - seen)]
     return Sorted(good, [*refused, *unlike, *silent])
+
+
+def _is_notice(message: Message, node: int, asked: Collection[int] | None) -> bool:
+    """Say whether the SuperLink itself tells that a node is gone, without naming it: that node is silent."""
+    return node == SUPERLINK_NODE_ID and node not in (asked or ()) and bool(message.has_error())
 
 
 def _read(message: Message, node: int, model: Model | None, count_key: str) -> Reply:

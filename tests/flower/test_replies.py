@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 import pytest
-from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.app import ConfigRecord, Error, Message, MetricRecord, RecordDict
 
 from holdfast import bind, fedavg, invariant
 from holdfast.flower import Code, Robust
@@ -111,6 +111,17 @@ def test_a_second_reply_and_one_from_a_node_that_was_not_asked_are_dropped():
     assert metrics["holdfast-dropped-nodes"] == [11, 99]
     assert metrics["holdfast-used"] == 5
     assert found["fc.weight"].numpy().max() < 10
+
+
+def test_a_node_that_the_superlink_reports_as_gone_is_silent():
+    strategy = Robust(invariant)
+    federation = Federation({15: lambda message: None})
+    messages = strategy.configure_train(1, record(model()), ConfigRecord(), federation)
+    replies = list(federation.send_and_receive(messages))
+    from_superlink = Message(RecordDict(), dst_node_id=1, message_type="train")
+    gone = Message(Error(code=5, reason="The node is unavailable."), reply_to=from_superlink)
+    _, metrics = strategy.aggregate_train(1, [*replies, gone])
+    assert dropped(metrics) == {15: Code.SILENT}
 
 
 def test_a_message_that_cannot_be_read_at_all_is_dropped():
