@@ -10,7 +10,7 @@ import holdfast
 ROOT = Path(holdfast.__file__).parent
 LAYERS = [
     {"errors"},
-    {"diagnostics", "layout", "threads"},
+    {"diagnostics", "folders", "layout", "threads"},
     {"core", "updates", "counting", "inference", "spread"},
     {"kernels", "theory"},
     {"aggregators", "data", "models"},
@@ -32,6 +32,8 @@ HOMES = {
     "typer": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},
+    "PIL": {"data"},
+    "safetensors": {"models"},
 }
 LAYER_OF = {module: depth for depth, modules in enumerate(LAYERS) for module in modules}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -1,5 +1,6 @@
 """Options that the commands of the laboratory share, and their progress bar."""
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ from rich.progress import (
 )
 
 from ..errors import InputError
+from ..folders import VARIABLE
 
 if TYPE_CHECKING:
     from ..choices import Numbers
@@ -52,6 +54,14 @@ Sampled = Annotated[
 Scale = Annotated[str, typer.Option(help="How large: smoke, cpu, or as in the paper.")]
 Device = Annotated[str, typer.Option(help="Where to train: cpu, cuda, mps.")]
 Out = Annotated[Path, typer.Option(help="The folder for results.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        callback=lambda folder: folder and os.environ.update({VARIABLE: str(folder)}),
+        help=f"The folder of data sets, in place of ${VARIABLE}.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 
 
