@@ -1,7 +1,7 @@
 """How long runs take: from rounds that were made, never from a guess."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,11 +71,11 @@ class Pace:
                 return _work(run) * spent / work
         return None
 
-    def left(self, runs: Iterable[Run], n_done: Mapping[str, int], *, n_workers: int) -> TimeLeft:
-        """Return how long the runs still take on so many workers, of which each makes one at a time."""
+    def left(self, runs: Mapping[str, Run], n_done: Mapping[str, int], *, n_workers: int) -> TimeLeft:
+        """Return how long the runs, by key, still take on so many workers; each makes one at a time."""
         lengths, unknown = [0.0], {}
-        for run in runs:
-            n_left, pace = run.task.n_rounds - n_done.get(run.key, 0), self.seconds_a_round(run)
+        for key, run in runs.items():
+            n_left, pace = run.task.n_rounds - n_done.get(key, 0), self.seconds_a_round(run)
             if pace is None and n_left:
                 unknown[run.task.name] = True
             lengths.append((pace or 0.0) * n_left)

@@ -15,17 +15,20 @@ from .scenario import Run
 
 __all__ = ["Plan", "Progress", "carried_out", "planned"]
 
+#: How often the time that is left is reckoned anew: it costs more than to tell of a round.
+SECONDS = 1.0
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
     """All runs behind some experiments, and what is missing of them.
 
     >>> planned([], Path("results")).missing
-    ()
+    {}
     """
 
     runs: Mapping[str, Run]
-    missing: tuple[Run, ...]  # those that can be made here, the first seed of all before the second of any
+    missing: Mapping[str, Run]  # those that can be made here, the first seed of all before the second of any
     n_done: Mapping[str, int]  # [key] rounds that are stored of a run
     without_data: Mapping[str, str]  # [task] why its data cannot be had
     unknown: tuple[str, ...]  # tasks and defences that cells name and the laboratory does not have
@@ -67,16 +70,16 @@ def planned(
     for key, result in found.items():
         pace.heard(near[key], n_rounds=len(result.records), seconds=sum(result.series("seconds")))  # type: ignore[arg-type]
     wanted = None if tasks is None else set(tasks)
-    absent = [
-        run
-        for key, run in runs.items()
+    absent = {
+        key: run
+        for key, run in sorted(runs.items(), key=lambda item: item[1].seed)
         if not (key in found and found[key].finished) and (wanted is None or run.task.name in wanted)
-    ]
-    without = _without_data(absent)
-    missing = sorted((run for run in absent if run.task.name not in without), key=lambda run: run.seed)
+    }
+    without = _without_data(absent.values())
+    missing = {key: run for key, run in absent.items() if run.task.name not in without}
     return Plan(
         runs,
-        tuple(missing),
+        missing,
         {key: len(result.records) for key, result in found.items()},
         without,
         _unknown(experiments, wanted),
@@ -98,29 +101,30 @@ def carried_out(
     >>> list(carried_out(planned([], Path("nowhere")), Path("nowhere"), n_workers=1))
     []
     """
-    missing = {run.key: run for run in plan.missing}
-    done = {key: plan.n_done.get(key, 0) for key in missing}
+    open_, left, told = dict(plan.missing), plan.time_left(n_workers), -SECONDS
+    done = {key: plan.n_done.get(key, 0) for key in plan.missing}
     heard: dict[str, tuple[float, int]] = {}
     failed: dict[str, str] = {}
-    finished: set[str] = set()
+    n_finished = 0
     where = runs_folder(folder)
     for step in make_runs(
-        plan.missing, where, n_workers=n_workers, ray=ray, device=device, stop_at_error=False
+        plan.missing.values(), where, n_workers=n_workers, ray=ray, device=device, stop_at_error=False
     ):
-        run, now = missing[step.key], time.perf_counter()
+        run, now = plan.missing[step.key], time.perf_counter()
         if step.key in heard and step.round > heard[step.key][1]:
             before, n_before = heard[step.key]
             plan.pace.heard(run, n_rounds=step.round - n_before, seconds=now - before)
         heard[step.key], done[step.key] = (now, step.round), step.round
         if step.error:
             failed[step.key] = step.error
-        if step.finished:
-            finished.add(step.key)
-            if not keep_models:
-                checkpoint_path(run, where).unlink(missing_ok=True)
-        open_ = [run for key, run in missing.items() if key not in failed and key not in finished]
-        left = plan.pace.left(open_, done, n_workers=n_workers)
-        yield Progress(sum(done.values()), len(finished), left, dict(failed))
+        if step.finished and not keep_models:
+            checkpoint_path(run, where).unlink(missing_ok=True)
+        if step.finished or step.error:
+            n_finished += step.finished
+            del open_[step.key]
+        if now - told >= SECONDS or not open_:
+            left, told = plan.pace.left(open_, done, n_workers=n_workers), now
+        yield Progress(sum(done.values()), n_finished, left, dict(failed))
 
 
 def _without_data(runs: Iterable[Run]) -> dict[str, str]:

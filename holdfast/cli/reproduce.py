@@ -103,7 +103,7 @@ def _make(
     """Make what is missing behind a progress bar; return why some could not be made."""
     from ..reproduction import carried_out
 
-    n_rounds = sum(run.task.n_rounds for run in plan.missing)
+    n_rounds = sum(run.task.n_rounds for run in plan.missing.values())
     failed: dict[str, str] = {}
     with options.progress(quiet=quiet, with_time=False) as bar:
         line = bar.add_task("rounds", total=n_rounds, said="")

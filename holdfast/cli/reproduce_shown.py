@@ -25,7 +25,9 @@ def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:
     return {
         "n_runs": len(plan.runs),
         "n_missing": len(plan.missing),
-        "n_rounds_missing": sum(_rounds_left(plan, run) for run in plan.missing),
+        "n_rounds_missing": sum(
+            run.task.n_rounds - plan.n_done.get(key, 0) for key, run in plan.missing.items()
+        ),
         "n_workers": n_workers,
         "seconds": left.seconds,
         "seconds_unknown_for": list(left.unknown),
@@ -33,16 +35,16 @@ def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:
         "unknown": list(plan.unknown),
         "missing": [
             {
-                "key": run.key,
+                "key": key,
                 "task": run.task.name,
                 "attack": run.attack.name,
                 "defence": run.defence.name,
                 "seed": run.seed,
                 "n_rounds": run.task.n_rounds,
-                "n_done": plan.n_done.get(run.key, 0),
+                "n_done": plan.n_done.get(key, 0),
                 "seconds_a_round": plan.pace.seconds_a_round(run),
             }
-            for run in plan.missing
+            for key, run in plan.missing.items()
         ],
     }
 
@@ -81,9 +83,9 @@ def _missing_shown(plan: "Plan", n_workers: int, console: Console) -> None:
     table = Table(title="Missing runs", title_justify="left")
     for title in ("task", "runs", "rounds left", "seconds a round", "alone, one worker"):
         table.add_column(title, justify="left" if title == "task" else "right")
-    for task in dict.fromkeys(run.task.name for run in plan.missing):
-        runs = [run for run in plan.missing if run.task.name == task]
-        n_left = sum(_rounds_left(plan, run) for run in runs)
+    for task in dict.fromkeys(run.task.name for run in plan.missing.values()):
+        runs = {key: run for key, run in plan.missing.items() if run.task.name == task}
+        n_left = sum(run.task.n_rounds - plan.n_done.get(key, 0) for key, run in runs.items())
         left = plan.pace.left(runs, plan.n_done, n_workers=1)
         pace = "not known yet" if left.unknown else f"{left.seconds / max(n_left, 1):.2f}"
         table.add_row(task, str(len(runs)), str(n_left), pace, "not known yet" if left.unknown else str(left))
@@ -98,10 +100,6 @@ def _left_out_shown(plan: "Plan", console: Console) -> None:
         console.print(f"Not measured: {task}, without its data. {reason}", soft_wrap=True, markup=False)
     if plan.unknown:
         console.print(f"Not measured, not in this version: {', '.join(plan.unknown)}.", soft_wrap=True)
-
-
-def _rounds_left(plan: "Plan", run: Any) -> int:
-    return int(run.task.n_rounds) - plan.n_done.get(run.key, 0)
 
 
 def _table(one: dict[str, Any], scale: str) -> Table:
