@@ -19,13 +19,13 @@ LAYERS = [
     {"advice_text", "theory_check", "lab", "simulation"},
     {"adviser", "choices", "catalogue", "checkpoints"},
     {"results"},
-    {"parallel"},
+    {"parallel", "studies"},
     {"report"},
     {"cli"},
 ]
 HOMES = {
     "numba": {"kernels"},
-    "torch": {"models", "simulation", "training"},
+    "torch": {"models", "simulation", "studies", "training"},
     "flwr": set(),
     "ray": set(),
     "typer": {"cli"},

@@ -79,8 +79,8 @@ def landscape(
     direction: Literal["gradient", "update"] = "gradient",
     exposures: tuple[float, ...] = (0.0, 0.15, 0.3),
     reach: float = 0.03,
-    n_points: int = 31,
-    n_random: int = 10,
+    n_points: int = 21,
+    n_random: int = 3,
 ) -> Landscape:
     """Return how the loss on honest examples rises along the way that attackers push a clean minimum.
 
