@@ -1,4 +1,4 @@
-"""Figure 5 of the paper: few entries of a malicious gradient are large; the others may as well look honest."""
+"""Figure 5 of the paper: few entries of a malicious gradient are large; the others may look honest."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -46,7 +46,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Mimicry:
-    """What looking honest costs attackers, by how many entries they keep; means over some pairs of clients."""
+    """What looking honest costs attackers, by how many entries they keep; means over pairs of clients."""
 
     n_entries: int
     n_pairs: int
