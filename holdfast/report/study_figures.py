@@ -122,15 +122,15 @@ def separation_figure(studies: Sequence[Separation]) -> Any:
         far.plot(honest, study.left_out, "o", color=BENIGN, ms=6, alpha=0.8, label="honest, from the others")
         far.plot(place, study.malicious, "*", color=MALICIOUS, ms=13, label="malicious")
     far.set(ylim=(0, None), xlim=(-0.5, len(studies) - 0.5), ylabel="distance from the hull")
-    far.set_xticks(range(len(studies)), [f"seed {place}" for place in range(len(studies))])
+    far.set_xticks(range(len(studies)), [f"run {place + 1}" for place in range(len(studies))])
     far.set_title("(a) Models after one round of local training", fontsize=10, loc="left")
     mixed = np.concatenate([study.mixed_success for study in studies])
     bins = np.linspace(0, 1, 21)
     success.hist(mixed, bins=bins, color=BENIGN, label=f"{len(mixed):,} random points of the hull")
     for study in studies:
         success.axvline(study.malicious_success, color=MALICIOUS, ls=(0, (4, 2)), label="the malicious model")
-    success.set(yscale="log", xlim=(-0.02, 1.02), xlabel="attack success", ylabel="points")
-    success.set_title("(b) What honest clients mix to has no backdoor", fontsize=10, loc="left")
+    success.set(yscale="log", ylim=(0.8, None), xlim=(-0.02, 1.02), xlabel="attack success", ylabel="points")
+    success.set_title("(b) Does the backdoor work on the hull?", fontsize=10, loc="left")
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         once = dict(zip(labels, handles, strict=True))
