@@ -19,14 +19,14 @@ LAYERS = [
     {"advice_text", "flower", "theory_check", "lab", "pace", "simulation"},
     {"adviser", "choices", "catalogue", "checkpoints"},
     {"results"},
-    {"parallel", "experiment"},
+    {"parallel", "experiment", "studies"},
     {"paper", "reproduction"},
     {"report"},
     {"cli"},
 ]
 HOMES = {
     "numba": {"kernels"},
-    "torch": {"models", "simulation", "training"},
+    "torch": {"models", "simulation", "studies", "training"},
     "flwr": {"flower"},
     "ray": {"parallel"},
     "typer": {"cli"},
