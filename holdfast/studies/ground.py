@@ -1,6 +1,6 @@
 """Where a study stands: a model trained without an attack, and what honest and malicious clients do to it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -177,5 +177,7 @@ def _together(parts: Sequence[Examples]) -> Examples:
     return torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
 
 
-def _parts(examples: Examples) -> Iterable[Examples]:
-    return zip(examples[0].split(PART), examples[1].split(PART), strict=True)
+def _parts(examples: Examples) -> Iterator[Examples]:
+    x, y = examples
+    for start in range(0, len(y), PART):
+        yield x[start : start + PART], y[start : start + PART]
