@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .checkpoints import load_checkpoint, save_checkpoint, write_whole
+from .atomic import write_whole
+from .checkpoints import load_checkpoint, save_checkpoint
 from .counting import check_whole
 from .errors import DataError
 from .scenario import Run

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holdfast.checkpoints import load_checkpoint, save_checkpoint, write_whole
+from holdfast.atomic import write_whole
+from holdfast.checkpoints import load_checkpoint, save_checkpoint
 from holdfast.errors import InputError
 from holdfast.results import checkpoint_path
 from holdfast.simulation import State, simulate

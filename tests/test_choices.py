@@ -1,7 +1,8 @@
 import pytest
 
-from holdfast.choices import Numbers, chosen_contest, chosen_run, literal_settings, unattacked
+from holdfast.choices import Numbers, chosen_contest, chosen_run, unattacked
 from holdfast.errors import InputError
+from holdfast.literals import literal_settings
 
 
 def test_a_setting_finds_the_function_it_belongs_to():
