@@ -1,4 +1,4 @@
-"""The same rules over safetensors files, in bounded memory: for other frameworks, and models larger than memory."""
+"""The same rules over safetensors files, in bounded memory: for any framework and any size of model."""
 
 from .aggregating import aggregate_files
 from .saving import load_tensors, save_tensors

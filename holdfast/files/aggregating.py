@@ -21,7 +21,7 @@ from .room import Room, Watch, n_bytes_of
 from .round import FileRound, OpenRound, arrays_of, check_fits, open_round
 from .state import load_state, save_state
 
-__all__ = ["aggregate_files", "finish_round"]
+__all__ = ["aggregate_files", "finish_round", "run_rule"]
 
 Array = NDArray[Any]
 
@@ -38,8 +38,8 @@ def aggregate_files(
 ) -> Diagnostics:
     """Write the next model, made of the clients' files by a rule, and return what there is to say of it.
 
-    Its bits are those of `base + defend(models, rule, base=base).update` in memory. Clients whose files cannot
-    be used are dropped, by name; `given` are the other fields of a FileRound.
+    Its bits are those of `base + defend(models, rule, base=base).update` in memory. Clients whose files
+    cannot be used are dropped, by name; `given` are the other fields of a FileRound.
 
     >>> import tempfile
     >>> from holdfast import median
@@ -47,8 +47,8 @@ def aggregate_files(
     >>> folder = Path(tempfile.mkdtemp())
     >>> for name, x in {"base": 0.0, "ann": 1.0, "bob": 2.0, "eve": 99.0}.items():
     ...     save_tensors(folder / f"{name}.safetensors", {"w": np.full(3, x, np.float32)})
-    >>> clients = [folder / f"{name}.safetensors" for name in ("ann", "bob", "eve", "dan")]
-    >>> said = aggregate_files(clients, median, base=folder / "base.safetensors", out=folder / "next.safetensors")
+    >>> base, *clients = [folder / f"{name}.safetensors" for name in ("base", "ann", "bob", "eve", "dan")]
+    >>> said = aggregate_files(clients, median, base=base, out=folder / "next.safetensors")
     >>> print(said.dropped[0])
     client dan: cannot be opened: No such file or directory
     """
@@ -61,6 +61,13 @@ def aggregate_files(
 
 def finish_round(given: FileRound, out: Path, home: Home) -> Diagnostics:
     """Run the rule over the files, wherever the home does its passes, and write what comes of it."""
+    files, result = run_rule(given, out, home)
+    assert result.diagnostics is not None
+    return _written(given, out, files, result, result.diagnostics)
+
+
+def run_rule(given: FileRound, out: Path, home: Home) -> tuple[OpenRound, Aggregate]:
+    """Return the opened files and what the rule makes of them, after all that can be wrong is checked."""
     check_inputs(given)
     files = open_round(given, home)
     check_output(out, files.base)
@@ -74,8 +81,7 @@ def finish_round(given: FileRound, out: Path, home: Home) -> Diagnostics:
         reference=_reference(given, files),
         rng=np.random.default_rng(given.seed) if given.rule.needs("rng") else None,
     )
-    assert result.diagnostics is not None
-    return _written(given, out, files, result, result.diagnostics)
+    return files, result
 
 
 def check_inputs(given: FileRound) -> None:

@@ -1,7 +1,7 @@
 """Checkpoints on disk: one safetensors file, or several with an index. Opened, checked, never mapped.
 
-A file is read with pread into memory of our own: a mapped file that somebody makes shorter meanwhile would end
-the process with SIGBUS. What a client left in place of a file (a link, a pipe, a device) is not opened.
+A file is read with pread into memory of our own: a mapped file that somebody makes shorter meanwhile would
+end the process with SIGBUS. What a client left in place of a file (a link, a pipe, a device) is not opened.
 """
 
 import errno

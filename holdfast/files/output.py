@@ -125,7 +125,7 @@ def moved(old: Array, update: Array, type_name: str) -> Array:
 
 
 def narrowed(values: Array, type_name: str) -> Array:
-    """Return numbers in a tensor's type, rounded to the nearest, to the even one of two; bfloat16 as its bits.
+    """Return numbers in a tensor's type, rounded to nearest, ties to even; bfloat16 as its bits.
 
     >>> narrowed(np.array([1.0, 1e9], np.float32), "bfloat16")
     array([16256, 20078], dtype=uint16)

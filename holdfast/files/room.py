@@ -61,7 +61,7 @@ class Room:
     n_passes: int = 0
 
     def empty(self, dim: int, dtype: np.dtype[Any]) -> Array:
-        """Return room for one update: in memory if it fits beside the others, else in a file without a name."""
+        """Return room for one update: in memory if it fits there, else in a file without a name."""
         n_bytes = dim * dtype.itemsize
         if self.used + n_bytes > self.memory - OWN:
             return mapped(self.folder, dim, dtype)

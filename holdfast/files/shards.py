@@ -1,7 +1,7 @@
 """A round on several machines that share nothing but files: each does a slice of the coordinates.
 
-A rule is a few passes over the rows with small sums between them. A shard does its slice of the first pass that
-is not done yet and stores what it found, sums cell by cell. When all shards have, each can add them up in the
+A rule is a few passes over the rows with small sums between them. A shard does its slice of the first pass
+that is not done yet and stores what it found, sums cell by cell. When all shards have, each can add them up in the
 order of the cells, go through the rule up to the next pass, and do its slice of that. So a rule of two passes
 (the Gram matrix, then a weighted sum) takes two turns of all shards; then `merge` writes the model.
 """
@@ -21,7 +21,7 @@ from ..diagnostics import Diagnostics
 from ..errors import DataError, HoldfastError, InputError, NonFiniteError
 from ..kernels.passes import Job, Part, Total, added, parts
 from ..updates import CELL, Rows
-from .aggregating import check_inputs, finish_round
+from .aggregating import finish_round, run_rule
 from .header import encoded
 from .opening import Checkpoint, opened_own
 from .output import write_tensors
@@ -52,17 +52,13 @@ def run_shard(given: FileRound, out: Path, room: Room, shard: int, n_shards: int
 
     `shard` counts from 1. What is found goes into the folder `<out>.partials`.
     """
-    check_inputs(given)
     if not 1 <= shard <= n_shards:
         raise InputError(f"a shard is written i/n with i from 1 to n; got {shard}/{n_shards}")
     if given.rule.needs("rng") and given.seed is None:
         raise InputError(f"{given.rule.name} draws random numbers: shards need the same seed")
     store_round(given, out, n_shards)
     home = _Shards(room.folder, room.memory, room.watch, out=out, given=given, n_shards=n_shards, own=shard)
-    try:
-        finish_round(given, out, home)
-    except _AllPassesDone:
-        return
+    run_rule(given, out, home)
 
 
 def merge_shards(out: Path, room: Room) -> Diagnostics:
@@ -83,10 +79,6 @@ def slice_of(dim: int, shard: int, n_shards: int) -> tuple[int, int]:
     n_cells = -(-dim // CELL)
     start, stop = (n_cells * number // n_shards for number in (shard - 1, shard))
     return min(start * CELL, dim), min(stop * CELL, dim)
-
-
-class _AllPassesDone(Exception):  # noqa: N818
-    """The rule is through: the rest is for `merge`."""
 
 
 @dataclass(eq=False)
@@ -165,7 +157,8 @@ def _parts(stored: Checkpoint) -> Iterator[Part]:
 def _ticket(rows: Rows, job: Job, given: FileRound | None) -> str:
     """Return a hash of what a pass is made of, but for the numbers in the files."""
     said = hashlib.sha256(repr((given, job.loop, job.shape, rows.dim, len(rows), rows.positions)).encode())
-    for arrays in (*rows.arrays, rows.base or ()):
+    every: Any = (*rows.arrays, rows.base or ())
+    for arrays in every:
         for file in dict.fromkeys(array.file for array in arrays if not isinstance(array, np.ndarray)):
             said.update(str(file.path).encode() + file.header.raw)
     if job.plan is not None:
