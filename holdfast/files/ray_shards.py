@@ -1,7 +1,8 @@
 """The passes of a round over a Ray cluster. Every node must be able to read the files at their paths."""
 
+import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ class RayRoom(Room):
 
     given: FileRound | None = None
     n_cores: int = 1
+    key: str = field(default_factory=lambda: uuid.uuid4().hex)  # of this round: workers keep its files open
 
     def run(self, rows: Rows, job: Job, out: Array | None) -> Total:
         """Send the slices out, and add what comes back in their order."""
@@ -67,10 +69,14 @@ class RayRoom(Room):
         clients = tuple(_key(arrays) for arrays in rows.arrays)
         work = ray.remote(num_cpus=1)(_slice)
         waiting = [
-            work.remote(self.given, clients, start, stop, job.on(start, stop)) for start, stop in slices
+            work.remote(self.key, self.given, clients, start, stop, job.on(start, stop))
+            for start, stop in slices
         ]
         for done, (start, stop) in enumerate(slices, start=1):
-            refused, counts, cells, update = ray.get(waiting.pop(0))
+            try:
+                refused, counts, cells, update = ray.get(waiting.pop(0))
+            except ray.exceptions.RayError as error:
+                raise HoldfastError(f"a worker of the Ray cluster failed: {error}") from None
             if refused is not None:
                 rows.refuse(np.isin(np.arange(len(rows)), refused[0]), refused[1])
             if out is not None:
@@ -87,30 +93,32 @@ def _key(arrays: Any) -> tuple[str, bytes]:
 
 
 def _slice(
-    given: FileRound, clients: tuple[tuple[str, bytes], ...], start: int, stop: int, job: Job
+    key: str, given: FileRound, clients: tuple[tuple[str, bytes], ...], start: int, stop: int, job: Job
 ) -> tuple[Any, Array, Array, Array | None]:
     """Return what a worker finds in its slice, or whose file it could not read."""
-    rows = _opened(given).screened.rows
+    rows = _opened(key, given).screened.rows
     by_key = {_key(arrays): row for row, arrays in enumerate(rows.arrays)}
     missing = [path for path, header in clients if (path, header) not in by_key]
     if missing:
         raise HoldfastError(
             f"a worker sees another {missing[0]} than the driver: share the folder with all nodes"
         )
-    cut = rows.select([by_key[key] for key in clients]).columns(start, stop)
+    positions = [by_key[client] for client in clients]
+    chosen = rows.select(positions)
+    cut = chosen.columns(start, stop)
     update = np.empty(stop - start, dtype=cut.dtype) if job.plan else None
     try:
         found = list(parts(cut, job, update))
+        check_unchanged(chosen)
     except NonFiniteError as error:
-        before = [by_key[key] for key in clients]
         empty = np.zeros(1, dtype=np.int64), np.zeros((0, *job.shape)), update
-        return ([before.index(row) for row in error.rows], error.problem), *empty
+        return ([positions.index(row) for row in error.rows], error.problem), *empty
     counts = np.sum([part.counts for part in found], axis=0)
     return None, counts, np.concatenate([part.cells for part in found]), update
 
 
 @lru_cache(maxsize=1)
-def _opened(given: FileRound) -> OpenRound:
+def _opened(key: str, given: FileRound) -> OpenRound:
     return open_round(given, None)
 
 

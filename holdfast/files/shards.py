@@ -1,9 +1,9 @@
 """A round on several machines that share nothing but files: each does a slice of the coordinates.
 
 A rule is a few passes over the rows with small sums between them. A shard does its slice of the first pass
-that is not done yet and stores what it found, sums cell by cell. When all shards have, each can add them up in the
-order of the cells, go through the rule up to the next pass, and do its slice of that. So a rule of two passes
-(the Gram matrix, then a weighted sum) takes two turns of all shards; then `merge` writes the model.
+that is not done yet and stores what it found, sums cell by cell. When all shards have, each can add them up
+in the order of the cells, go through the rule up to the next pass, and do its slice of that. So a rule of two
+passes (the Gram matrix, then a weighted sum) takes two turns of all shards; then `merge` writes the model.
 """
 
 import hashlib

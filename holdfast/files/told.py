@@ -45,8 +45,8 @@ def store_round(given: FileRound, out: Path, n_shards: int) -> None:
         write_whole(path, told.encode())
     if path.read_text() != told:
         raise DataError(
-            f"{path.parent} holds the shards of another round: give all shards the same files and settings, or"
-            " remove it"
+            f"{path.parent} holds the shards of another round: give all shards the same files and settings,"
+            " or remove it"
         )
 
 

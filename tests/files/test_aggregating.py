@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
 
-from holdfast import bind, invariant, median
-from holdfast import aggregators as a
-from holdfast.files import aggregate_files, load_tensors, save_tensors
+from holdfast.files import aggregate_files, save_tensors
 
 from ..rules import RULES, named
 from .rounds import assert_same, in_memory, some_models, write_round
