@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError
-from ..kernels.passes import Job, Part, Total, added, parts
+from ..kernels.passes import READ_BYTES, Job, Part, Total, added, parts
 from ..threads import n_threads
 from ..updates import CELL, Rows
 
@@ -63,7 +63,7 @@ class Room:
     def empty(self, dim: int, dtype: np.dtype[Any]) -> Array:
         """Return room for one update: in memory if it fits there, else in a file without a name."""
         n_bytes = dim * dtype.itemsize
-        if self.used + n_bytes > self.memory - OWN:
+        if self.used + n_bytes > (self.memory - OWN) * 3 // 4:  # the rest is for the threads
             return mapped(self.folder, dim, dtype)
         self.used += n_bytes
         array: Array = np.empty(dim, dtype)
@@ -82,15 +82,16 @@ class Room:
         return total
 
     def n_workers(self, rows: Rows) -> int:
-        """Return how many threads can each hold a cell of all rows."""
-        needed = (len(rows) + 1) * CELL * 8
-        least = OWN + 2 * needed
+        """Return how many threads there is room for: at most two a core, as some wait for the disk."""
+        cell = (len(rows) + 1) * CELL * rows.dtype.itemsize
+        needed = max(cell, READ_BYTES)
+        least = OWN + 4 * needed
         if self.memory < least:
             raise InputError(
                 f"{len(rows)} clients need at least {-(-least // 10**6)}MB of memory; got"
                 f" {self.memory // 10**6}MB"
             )
-        return max(1, min(n_threads(), (self.memory - OWN) // (2 * needed)))
+        return max(1, min(2 * n_threads(), (self.memory - OWN) // (4 * needed)))
 
     def watched(self, dim: int, found: Iterable[Part]) -> Iterator[Part]:
         """Yield the parts as they come, and tell how far they have come."""

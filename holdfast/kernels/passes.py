@@ -21,6 +21,8 @@ Array = NDArray[Any]
 
 #: Most cells that a thread works on before it comes back. Never changes a result.
 CELLS_PER_TASK = 16
+#: Bytes that a task reads from files: long reads, but few enough to be worked on in the caches.
+READ_BYTES = 16 << 20
 
 
 class Job(NamedTuple):
@@ -73,7 +75,7 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
     """Yield what is found, in order, done by several threads; a sweep fills `out`."""
     reader = Reader.of(rows)
     n_cells = -(-rows.dim // CELL)
-    most = CELLS_PER_TASK if reader.is_in_place else 1  # copies of a task's piece should stay small
+    most = cells_at_once(rows, reader.is_in_place)
     few = max(1, (16 << 20) // max(8 * int(np.prod(job.shape)), 1))  # and so should what it brings back
     cells = max(1, min(most, few, -(-n_cells // (4 * n_threads()))))
 
@@ -85,6 +87,14 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
         return found
 
     return in_order(task, range(0, rows.dim, cells * CELL), n_workers=n_workers)
+
+
+def cells_at_once(rows: Rows, is_in_place: bool) -> int:
+    """Return the most cells that a task may take: copies of a task's piece should stay small."""
+    if is_in_place:
+        return CELLS_PER_TASK
+    is_stored = any(not isinstance(array, np.ndarray) for arrays in rows.arrays for array in arrays[:1])
+    return max(1, min(4, READ_BYTES // ((len(rows) + 1) * CELL * rows.dtype.itemsize))) if is_stored else 1
 
 
 def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -> Part:

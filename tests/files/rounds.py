@@ -13,9 +13,9 @@ N = 9
 def some_models(n=N, dtype=np.float32, shapes=SHAPES, seed=0):
     """A base, and clients' models near it."""
     rng = np.random.default_rng(seed)
-    base = {name: rng.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+    base = {name: np.asarray(rng.normal(size=shape)).astype(dtype) for name, shape in shapes.items()}
     models = [
-        {name: (x + 0.1 * rng.normal(size=x.shape) + 0.02).astype(x.dtype) for name, x in base.items()}
+        {name: np.asarray(x + 0.1 * rng.normal(size=x.shape) + 0.02, x.dtype) for name, x in base.items()}
         for _ in range(n)
     ]
     return base, models
