@@ -110,7 +110,7 @@ def _do_shard(given: "FileRound", out: Path, room: "Room", shard: str, *, as_jso
 
 
 def told(said: "Diagnostics", given: "FileRound", out: Path, report: Path | None, *, as_json: bool) -> None:
-    """Print, and write where asked to, what there is to say of the round; exit with 2 if nothing moved.
+    """Print, and write where asked to, what there is to say of the round; exit with 3 if nothing moved.
 
     >>> told.__name__
     'told'
@@ -128,4 +128,4 @@ def told(said: "Diagnostics", given: "FileRound", out: Path, report: Path | None
         where = "the model as it was is" if not said.aggregated else "the next model is"
         typer.echo(f"{where} in {out}" + (f"; the report in {page}" if page else ""))
     if not said.aggregated:
-        raise typer.Exit(2)
+        raise typer.Exit(3)

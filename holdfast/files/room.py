@@ -95,11 +95,12 @@ class Room:
 
     def watched(self, dim: int, found: Iterable[Part]) -> Iterator[Part]:
         """Yield the parts as they come, and tell how far they have come."""
-        n_cells = -(-dim // CELL)
-        for done, part in enumerate(found, start=1):
+        n_cells, n_done = -(-dim // CELL), 0
+        for part in found:
             yield part
+            n_done += part.n_done
             if self.watch is not None:
-                self.watch(self.n_passes, min(done, n_cells), n_cells)
+                self.watch(self.n_passes, n_done, n_cells)
 
 
 def mapped(folder: Path, dim: int, dtype: np.dtype[Any]) -> Array:

@@ -44,6 +44,7 @@ class Part(NamedTuple):
 
     counts: NDArray[np.int64]
     cells: NDArray[np.float64]  # [cell, ...]
+    n_done: int = 0  # how many cells it is of, for whoever watches
 
 
 class Total(NamedTuple):
@@ -103,11 +104,12 @@ def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -
     n, explain = source.addresses.shape[1], len(job.shape) > 1
     counts = np.zeros(3 * n + 1 + 4 * (n + 1), dtype=np.int64)
     bad, kept, opposed, trimmed, consistency = np.split(counts, [n, n + 1, 2 * n + 1, 3 * n + 1])
-    n_cells = -(-(stop - start) // CELL) if explain else 0
-    squares, dots = np.zeros((n_cells, n + 1)), np.zeros((n_cells, n + 1))
+    n_cells = -(-(stop - start) // CELL)
+    squares, dots = np.zeros((2, n_cells if explain else 0, n + 1))
     found = Found(bad, kept, squares, dots, opposed, trimmed, consistency)
     sweep(source, job.plan, start, stop, CELL, out, found)
-    return Part(counts, np.stack([squares, dots], axis=1) if explain else np.zeros((0, 0)))
+    cells = np.stack([squares, dots], axis=1) if explain else np.zeros((0, *job.shape))
+    return Part(counts, cells, n_cells)
 
 
 def _summed(source: Source, job: Job, start: int, stop: int) -> Part:
@@ -118,4 +120,4 @@ def _summed(source: Source, job: Job, start: int, stop: int) -> Part:
     cells = np.zeros((-(-(stop - start) // CELL), *job.shape))
     for cell, at in zip(cells, range(start, stop, CELL), strict=True):
         loop(source, job.beside, at, min(at + CELL, stop), cell, bad)
-    return Part(bad, cells)
+    return Part(bad, cells, len(cells))
