@@ -1,21 +1,26 @@
 # make demo, make test, make check: each sets up .venv with what it needs, once.
+# make test-nvflare: the NVFlare example, in an environment of its own.
 # make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+NVFLARE := .venv-nvflare
 SIZES ?= full
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test check bench clean
+.PHONY: demo test test-nvflare check bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
 
 test: $(VENV)/.dev $(VENV)/.kernels
 	$(BIN)/python -m pytest -q
+
+test-nvflare: $(VENV)/.dev $(VENV)/.kernels $(NVFLARE)/.ready
+	HOLDFAST_NVFLARE_PYTHON=$(abspath $(NVFLARE)/bin/python) $(BIN)/python -m pytest -q tests/test_examples.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -36,7 +41,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing holdfast and what its tests need into $(VENV) (once) ..."
-	$(PIP) --editable '.[sim,report,dev]'
+	$(PIP) --editable '.[sim,report,ray,dev]'
 	@touch $@ $(VENV)/.demo
 
 # ByzFL asks for torchvision and seaborn, which its aggregators never use: it comes without dependencies.
@@ -45,6 +50,12 @@ $(BENCH)/.ready: pyproject.toml benchmarks/constraints.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH_PIP) --editable . torch flwr scipy matplotlib
 	$(BENCH_PIP) --no-deps byzfl
+	@touch $@
+
+$(NVFLARE)/.ready: pyproject.toml constraints.txt
+	@echo "Installing holdfast and NVFlare into $(NVFLARE) (once) ..."
+	$(PYTHON) -m venv $(NVFLARE)
+	$(NVFLARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'nvflare>=2.7,<3'
 	@touch $@
 
 # Numba's cache does not notice a change in a function that is called from another file.
@@ -56,4 +67,4 @@ $(VENV)/.kernels $(BENCH)/.kernels: $(wildcard holdfast/kernels/*.py)
 
 clean:
 	find holdfast/kernels -name '*.nb[ic]' -delete
-	rm -rf $(VENV) $(BENCH) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(BENCH) $(NVFLARE) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
