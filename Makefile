@@ -1,4 +1,5 @@
 # make demo, make test, make check: each sets up .venv with what it needs, once.
+# make bench-files: aggregating 20 files of 100 million parameters against reading them. Needs 9 GB of disk.
 # make test-nvflare: the NVFlare example, in an environment of its own.
 # make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
 PYTHON ?= python3
@@ -11,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test test-nvflare check bench clean
+.PHONY: demo test test-nvflare check bench bench-files clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -27,6 +28,9 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
+
+bench-files: $(BENCH)/.ready $(BENCH)/.kernels
+	$(BENCH)/bin/python -m benchmarks.files --out benchmarks/results/files.json
 
 bench: $(BENCH)/.ready $(BENCH)/.kernels
 	$(BENCH)/bin/python -m benchmarks.aggregation --sizes $(SIZES) $(if $(FRESH),--fresh)

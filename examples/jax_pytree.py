@@ -12,7 +12,7 @@ Tree = Any
 
 
 def aggregated(params: Tree, sent: list[Tree]) -> tuple[Tree, str]:
-    """Return the next parameters and what happened; a tree of another form is dropped like any wrong update."""
+    """Return the next parameters and what happened; a tree of another form is dropped."""
     leaves, form = jax.tree.flatten(params)
 
     def flat(tree: Tree) -> Any:

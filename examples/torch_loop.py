@@ -40,7 +40,7 @@ def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     model = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.BatchNorm1d(16), torch.nn.Linear(16, 2))
-    for number in range(8):
+    for _ in range(8):
         sent = []
         for client in range(10):
             x = torch.randn(64, 2)
@@ -51,7 +51,7 @@ def main() -> None:
     x = torch.randn(1000, 2)
     accuracy = (model.eval()(x).argmax(dim=1) == (x.sum(dim=1) > 0)).float().mean()
     print(said)
-    print(f"after {number + 1} rounds: accuracy {accuracy:.2f}")
+    print(f"accuracy {accuracy:.2f}")
 
 
 if __name__ == "__main__":

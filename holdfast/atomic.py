@@ -6,21 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["replacing", "synced", "write_whole"]
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that has either its old content or all of its new one.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "some" / "note"
-    >>> write_whole(path, b"done")
-    >>> path.read_bytes()
-    b'done'
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file:
-        file.write(content)
+__all__ = ["replacing", "synced"]
 
 
 @contextmanager

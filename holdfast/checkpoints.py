@@ -1,24 +1,17 @@
 """Where a run stands, in one .npz file: written whole or not at all, read without pickle."""
 
-import io
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import __version__
-from .atomic import write_whole
 from .errors import DataError
-from .rule_state import named_arrays, restored_state
 from .scenario import Run
 from .simulation import State
+from .storage import UNREADABLE, read_arrays, restored_state, state_arrays, write_arrays
 
 __all__ = ["load_checkpoint", "save_checkpoint"]
-
-#: What reading a file that is no checkpoint, or half of one, can end in.
-UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 
 
 def save_checkpoint(path: Path, run: Run, state: State, *, device: str = "cpu") -> None:
@@ -34,10 +27,7 @@ def save_checkpoint(path: Path, run: Run, state: State, *, device: str = "cpu") 
     arrays = {"params": state.params, "round": np.array(state.round), "made_by": _made_by(run, device)}
     if state.previous is not None:
         arrays["previous"] = state.previous
-    arrays |= named_arrays(run.defence.aggregate, state.rule)
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write_whole(path, buffer.getvalue())
+    write_arrays(path, arrays | state_arrays(run.defence.aggregate, state.rule))
 
 
 def load_checkpoint(path: Path, run: Run, *, device: str = "cpu") -> State:
@@ -48,11 +38,8 @@ def load_checkpoint(path: Path, run: Run, *, device: str = "cpu") -> State:
     Traceback (most recent call last):
     holdfast.errors.DataError: no checkpoint at nowhere.npz
     """
-    if not path.is_file():
-        raise DataError(f"no checkpoint at {path}")
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+        arrays = read_arrays(path)
         made_by, wanted = arrays.pop("made_by").tolist(), _made_by(run, device).tolist()
         if made_by == wanted:
             number, params, previous = (

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .atomic import write_whole
 from .checkpoints import load_checkpoint, save_checkpoint
 from .counting import check_whole
 from .errors import DataError
 from .scenario import Run
 from .simulation import Record, State, simulate
+from .storage import write_whole
 
 __all__ = ["Result", "checkpoint_path", "load_result", "recorded", "result_path"]
 

@@ -19,7 +19,7 @@ from .errors import InputError, NonFiniteError, TooFewClientsError
 from .layout import Layer, Layout, Unfit, all_finite, layers_of
 from .updates import Rows, Updates, base_of, sent_by_clients
 
-__all__ = ["MAX_EXAMPLES", "Screened", "defend", "defend_screened", "examples", "screen"]
+__all__ = ["MAX_EXAMPLES", "Screened", "defend", "defend_screened", "examples_held", "screen"]
 
 #: More examples than a client can hold: a count above it is a lie.
 MAX_EXAMPLES = 100_000_000
@@ -170,7 +170,7 @@ def _fitting(
     for client, given, count in zip(ids, sent, counts, strict=True):
         try:
             arrays.append(accept(given))
-            fit_counts.append(examples(count))
+            fit_counts.append(examples_held(count))
             fit_ids.append(client)
         except Unfit as reason:
             del arrays[len(fit_ids) :]
@@ -219,20 +219,20 @@ def _server_layout(updates: Any, *, base: Any, params: Any) -> tuple[Layout, tup
     return layout or stacked, base_arrays
 
 
-def examples(count: Any) -> float:
-    """Return a sample count as a client sent it, if it can be one.
+def examples_held(count: Any) -> float:
+    """Return a sample count as a client sent it, if it can be one; else raise Unfit.
 
-    >>> examples(12)
-    12.0
+    >>> examples_held(32)
+    32.0
     """
     try:
-        n_examples = float(count) if isinstance(count, Real | np.number) else np.nan
+        examples = float(count) if isinstance(count, Real | np.number) else np.nan
     except (OverflowError, TypeError):  # an integer beyond all floats, a complex number
-        n_examples = np.nan
-    if not 0 <= n_examples <= MAX_EXAMPLES:
-        said = type(count).__name__ if np.isnan(n_examples) else f"{n_examples:g}"
+        examples = np.nan
+    if not 0 <= examples <= MAX_EXAMPLES:
+        said = type(count).__name__ if np.isnan(examples) else f"{examples:g}"
         raise Unfit(f"impossible sample count: {said}, not a number in 0 to {MAX_EXAMPLES}")
-    return n_examples
+    return examples
 
 
 def _told(bound: Bound[Aggregate], fitting: Screened, result: Aggregate) -> Aggregate:

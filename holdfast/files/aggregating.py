@@ -14,7 +14,7 @@ from ..diagnostics import Diagnostics, Dropped
 from ..errors import DataError, InputError
 from ..layout import widened
 from ..screening import defend_screened
-from ..updates import CELL, Home, Rows
+from ..updates import CELL, Rows
 from .opening import Checkpoint, StoredTensor, opened_own
 from .output import NotFiniteError, check_output, narrowed, write_model
 from .room import Room, Watch, n_bytes_of
@@ -59,18 +59,21 @@ def aggregate_files(
     return finish_round(round_, Path(out), room)
 
 
-def finish_round(given: FileRound, out: Path, home: Home) -> Diagnostics:
+def finish_round(given: FileRound, out: Path, home: Room) -> Diagnostics:
     """Run the rule over the files, wherever the home does its passes, and write what comes of it."""
     files, result = run_rule(given, out, home)
     assert result.diagnostics is not None
     return _written(given, out, files, result, result.diagnostics)
 
 
-def run_rule(given: FileRound, out: Path, home: Home) -> tuple[OpenRound, Aggregate]:
+def run_rule(given: FileRound, out: Path, home: Room) -> tuple[OpenRound, Aggregate]:
     """Return the opened files and what the rule makes of them, after all that can be wrong is checked."""
     check_inputs(given)
     files = open_round(given, home)
     check_output(out, files.base)
+    home.check_holds(
+        len(given.clients) * n_bytes_held(files.base, files.buffers), "the buffers of all clients"
+    )
     _check_base(files, given)
     state, previous = (None, None) if given.state is None else load_state(given.state, given.rule, home)
     result = defend_screened(
@@ -82,6 +85,12 @@ def run_rule(given: FileRound, out: Path, home: Home) -> tuple[OpenRound, Aggreg
         rng=np.random.default_rng(given.seed) if given.rule.needs("rng") else None,
     )
     return files, result
+
+
+def n_bytes_held(model: Checkpoint, names: Sequence[str]) -> int:
+    """Return how much memory the tensors of these names take."""
+    tensors = (model.tensors[name] for name in names)
+    return sum(int(np.prod(t.shape, dtype=np.int64)) * t.dtype.itemsize for t in tensors)
 
 
 def check_inputs(given: FileRound) -> None:

@@ -202,7 +202,8 @@ def _file(path: Path, name: str | Path, folder: int | None, flags: int, limit: i
     with _opened(name, folder, flags) as (fd, size):
         length = header_length(os.pread(fd, 8, 0), size, limit)
         header = parsed(os.pread(fd, 8 + length, 0), size)
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         return StoredFile(path, os.dup(fd), header, _stamp(os.fstat(fd)))
 
 

@@ -81,6 +81,14 @@ class Room:
         check_unchanged(rows)
         return total
 
+    def check_holds(self, n_bytes: int, what: str) -> None:
+        """Raise unless so much can be held in memory beside all else."""
+        if 4 * n_bytes > self.memory - OWN:
+            raise InputError(
+                f"{what} take {-(-n_bytes // 10**6)}MB, which must be held in memory: allow at least"
+                f" {-(-(OWN + 4 * n_bytes) // 10**6)}MB"
+            )
+
     def n_workers(self, rows: Rows) -> int:
         """Return how many threads there is room for: at most two a core, as some wait for the disk."""
         cell = (len(rows) + 1) * CELL * rows.dtype.itemsize
@@ -107,7 +115,8 @@ def mapped(folder: Path, dim: int, dtype: np.dtype[Any]) -> Array:
     """Return room that lies in a file without a name, which is gone when nothing refers to it any more."""
     with tempfile.TemporaryFile(dir=folder) as file:
         # Now, so that a full disk is an error here and not the end of the process later.
-        os.posix_fallocate(file.fileno(), 0, max(1, dim * dtype.itemsize))
+        reserve = getattr(os, "posix_fallocate", lambda fd, _, size: os.truncate(fd, size))
+        reserve(file.fileno(), 0, max(1, dim * dtype.itemsize))
         return np.memmap(file, dtype=dtype, mode="r+", shape=(dim,))
 
 

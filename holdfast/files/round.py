@@ -13,7 +13,7 @@ from ..core import Aggregate, Bound
 from ..diagnostics import Dropped
 from ..errors import DataError, InputError
 from ..layout import Layout, Unfit
-from ..screening import Screened, examples
+from ..screening import Screened, examples_held
 from ..updates import Home, Rows
 from .header import FLOAT_TYPES, strict_json
 from .opening import Checkpoint, opened_by_client, opened_own
@@ -78,7 +78,7 @@ def open_round(given: FileRound, home: Home | None) -> OpenRound:
             model = opened_by_client(path, base)
             check_fits(model, base, (*trained, *buffers), is_part=bool(given.only))
             if counts is not None:
-                weights.append(examples(counts[number]))
+                weights.append(examples_held(counts[number]))
             models[name] = model
         except Unfit as reason:
             dropped.append(Dropped(name, str(reason)))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..core import Aggregate, Bound
 from ..errors import DataError
-from ..rule_state import named_arrays, restored_state
+from ..storage import restored_state, state_arrays
 from ..updates import Home
 from .header import DTYPES, encoded
 from .opening import opened_own
@@ -32,7 +32,7 @@ def save_state(path: Path, rule: Bound[Aggregate], state: Any, previous: Array |
     >>> load_state(path, bind(centered_clipping), Room(path.parent, 10**9))[1]
     array([1., 1.])
     """
-    arrays = named_arrays(rule, state)
+    arrays = state_arrays(rule, state)
     if rule.needs("previous") and previous is not None:
         arrays["previous"] = previous
     forms = {name: (TYPES[array.dtype], array.shape) for name, array in arrays.items()}

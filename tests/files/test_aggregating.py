@@ -182,3 +182,10 @@ def test_a_base_that_is_not_finite_or_holds_no_floats_is_an_error(tmp_path):
     with pytest.raises(DataError, match="cannot be opened: No such file"):
         aggregate_files(clients, median, base=tmp_path / "none", out=tmp_path / "next.safetensors")
     assert not (tmp_path / "next.safetensors").exists()
+
+
+def test_buffers_that_do_not_fit_into_memory_are_an_error_that_says_what_is_needed(tmp_path):
+    base = {"w": np.ones(3, np.float32), "table": np.zeros(40_000_000, np.uint8)}
+    at, clients = write_round(tmp_path, base, [base, base])
+    with pytest.raises(InputError, match=r"the buffers of all clients take 80MB, .* allow at least \d+MB"):
+        aggregate_files(clients, median, base=at, out=tmp_path / "next", memory="350MB")
