@@ -119,15 +119,20 @@ def _measured(task: dict[str, Any]) -> dict[str, Any]:
     _compile(task["rule"])
     forget = _forget if task["is_cold"] else lambda paths: None
     times, readings, peaks = [], [], []
+    busy: dict[str, list[float]] = {"reading": [], "aggregating": []}
     if not task["is_cold"]:
         _read_all([base, *clients])
     watch = OutsideLoad()
     for _ in range(N_TURNS):
         forget([base, *clients])
+        before = time.process_time()
         readings.append(seconds_of(lambda: _read_all([base, *clients]))[0])
+        busy["reading"].append(time.process_time() - before)
         forget([base, *clients])
+        before = time.process_time()
         with AnonymousMemory() as memory:
             times.append(seconds_of(call)[0])
+        busy["aggregating"].append(time.process_time() - before)
         peaks.append(memory.peak)
     ratios = [a / b for a, b in zip(times, readings, strict=True)]
     n_bytes = sum(path.stat().st_size for path in (base, *clients))
@@ -141,6 +146,8 @@ def _measured(task: dict[str, Any]) -> dict[str, Any]:
         "reading_seconds": statistics.median(readings),
         "ratio": statistics.median(ratios),
         "ratios": ratios,
+        "processor_seconds": statistics.median(busy["aggregating"]),
+        "reading_processor_seconds": statistics.median(busy["reading"]),
         "peak_anonymous_bytes": max(peaks),
         "memory": task["memory"],
         "outside_load": watch.cores(),
@@ -208,10 +215,10 @@ def _line(found: dict[str, Any]) -> str:
     return (
         f"{found['rule']:12} {found['n_clients']} x {found['dim']:>12,}  {found['state']}"
         f"  {found['seconds']:7.2f} s  reading {found['reading_seconds']:7.2f} s  ratio {found['ratio']:.2f}"
+        f"  processor {found['processor_seconds']:.2f} s, {found['reading_processor_seconds']:.2f} s"
         f"  anonymous {found['peak_anonymous_bytes'] / 1e6:.0f} MB  others' load {found['outside_load']:.1f}"
     )
 
 
 if __name__ == "__main__":
-    started = time.perf_counter()
     main()
