@@ -8,7 +8,6 @@ from pathlib import Path
 from holdfast import median
 from holdfast.files import aggregate_files, output
 
-folder, sharded = Path(sys.argv[1]), sys.argv[2] == "folder"
 moved = output.moved
 
 
@@ -18,8 +17,13 @@ def slowly(*given):
     return moved(*given)
 
 
-output.moved = slowly
-clients = sorted((folder / "clients").iterdir())
-base = folder / ("base" if sharded else "base.safetensors")
-aggregate_files(clients, median, base=base, out=folder / ("next" if sharded else "next.safetensors"))
-print("done", flush=True)
+def main(folder, is_sharded):
+    output.moved = slowly
+    clients = sorted((folder / "clients").iterdir())
+    base, out = ("base", "next") if is_sharded else ("base.safetensors", "next.safetensors")
+    aggregate_files(clients, median, base=folder / base, out=folder / out)
+    print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2] == "folder")
