@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..storage import write_whole
 from ..core import Bound
 from ..errors import DataError
 from ..scenario import Run
 from ..simulation import loaded
+from ..storage import write_whole
 
 __all__ = ["load_study", "stored_study", "study_path"]
 
