@@ -41,6 +41,7 @@ def landscape_figure(studies: Sequence[Landscape]) -> Any:
     panels[0].set_ylabel("loss on honest examples")
     for axes in figure.axes:
         axes.set(xlim=(0, first.distances[-1]), ylim=(0, None))
+        axes.locator_params(axis="x", nbins=4)
         axes.legend(frameon=False, fontsize=9, loc="upper left")
         axes.grid(axis="y", color="#e4e6ea", lw=0.8)
         without_frame(axes)
