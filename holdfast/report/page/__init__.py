@@ -22,7 +22,16 @@ from .sections import experiment_section, heat_section
 __all__ = ["page_of", "write_page"]
 
 #: In the order in which they are put together; the last one starts.
-SCRIPTS = ("elements.js", "lines.js", "chart.js", "legend.js", "curves.js", "clients.js", "runs.js", "start.js")
+SCRIPTS = (
+    "elements.js",
+    "lines.js",
+    "chart.js",
+    "legend.js",
+    "curves.js",
+    "clients.js",
+    "runs.js",
+    "start.js",
+)
 
 
 def write_page(document: Mapping[str, Any], path: Path) -> Path:

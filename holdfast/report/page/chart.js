@@ -19,10 +19,18 @@ const lookOf = (line) => `line colour-${line.colour} dash-${line.dash}`;
 
 function niceRounds(nRounds, width) {
   const wanted = Math.max(2, Math.min(10, Math.floor(width / 60)));
-  const step = [1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000].find((one) => nRounds / one <= wanted) || nRounds;
+  const step = [1, 5, 10, 25, 50, 100, 250, 500, 1000].find((one) => nRounds / one <= wanted) || nRounds;
   const ticks = [1];
   for (let round = step; round <= nRounds; round += step) if (round > 1 + step / 3) ticks.push(round);
   return ticks;
+}
+
+// The numbers' own range, in steps of a twentieth.
+function fitting(points) {
+  if (!points.length) return [0, 1];
+  const low = Math.floor(20 * Math.min(...points.map((point) => point.low))) / 20;
+  const high = Math.ceil(20 * Math.max(...points.map((point) => point.high))) / 20;
+  return [Math.max(Math.min(low, high - 0.05), 0), Math.min(Math.max(high, 0.05), 1)];
 }
 
 function makeChart(metric, { pointed, left }) {
@@ -30,19 +38,23 @@ function makeChart(metric, { pointed, left }) {
   const tip = make("div", { class: "tip", hidden: true });
   const frame = make("figure", { class: "frame", "data-metric": metric.name },
     make("figcaption", {}, metric.heading), make("div", { class: "plot" }, picture, tip));
-  let state = { lines: [], nRounds: 1, width: 300 };
+  let state = { lines: [], nRounds: 1, width: 300, fit: false };
+  let range = [0, 1];
 
   const x = (round) => {
     const room = state.width - MARGIN.left - MARGIN.right;
     return MARGIN.left + (state.nRounds === 1 ? room / 2 : ((round - 1) / (state.nRounds - 1)) * room);
   };
-  const y = (share) => MARGIN.top + (1 - Math.min(Math.max(share, 0), 1)) * (HEIGHT - MARGIN.top - MARGIN.bottom);
+  const y = (share) => {
+    const part = (Math.min(Math.max(share, range[0]), range[1]) - range[0]) / (range[1] - range[0]);
+    return MARGIN.top + (1 - part) * (HEIGHT - MARGIN.top - MARGIN.bottom);
+  };
 
   function axes() {
     const bottom = HEIGHT - MARGIN.bottom;
-    const shares = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [
+    const shares = [0, 0.25, 0.5, 0.75, 1].map((part) => range[0] + part * (range[1] - range[0])).flatMap((share) => [
       draw("line", { class: "grid", x1: MARGIN.left, x2: state.width - MARGIN.right, y1: y(share), y2: y(share) }),
-      draw("text", { class: "tick", x: MARGIN.left - 6, y: y(share) + 4, "text-anchor": "end" }, `${100 * share}%`),
+      draw("text", { class: "tick", x: MARGIN.left - 6, y: y(share) + 4, "text-anchor": "end" }, `${Number((100 * share).toFixed(2))}%`),
     ]);
     const rounds = niceRounds(state.nRounds, state.width).map((round) =>
       draw("text", { class: "tick", x: x(round), y: bottom + 15, "text-anchor": "middle" }, String(round)));
@@ -81,6 +93,7 @@ function makeChart(metric, { pointed, left }) {
   function show(next) {
     state = { ...state, ...next };
     const shown = state.lines.filter((line) => line.series[metric.name].some(Boolean));
+    range = state.fit ? fitting(shown.flatMap((line) => line.series[metric.name]).filter(Boolean)) : [0, 1];
     picture.setAttribute("viewBox", `0 0 ${state.width} ${HEIGHT}`);
     picture.setAttribute("aria-label",
       `${metric.heading}, by round: ${shown.map((line) => line.row).join(", ") || "no line is shown"}.`

@@ -27,7 +27,7 @@ const asWords = ({ client, share, attacks }) =>
 
 function drawBars(picture, shares, width, pointed) {
   const { height, top, bottom, left, right } = BARS;
-  const most = Math.max(0.05, ...shares.map(({ share }) => share));
+  const most = Math.max(0.1, Math.ceil(10 * Math.max(...shares.map(({ share }) => share))) / 10);
   const room = height - top - bottom;
   const step = (width - left - right) / shares.length;
   const y = (share) => top + (1 - share / most) * room;
@@ -56,7 +56,7 @@ function asTable(shares) {
   const rows = shares.map(({ client, share, attacks }) => make("tr", { class: attacks ? "attacks" : null },
     make("th", { scope: "row" }, client), make("td", {}, attacks ? "▲ attacker" : "honest"), make("td", {}, percent(share))));
   const heads = ["client", "", "trimmed, %"].map((title) => make("th", { scope: "col" }, title));
-  return make("table", { class: "plain" }, make("caption", {}, "Share of the coordinates in which a client was trimmed"),
+  return make("table", { class: "plain" }, make("caption", {}, make("span", {}, "Share of the coordinates in which a client was trimmed")),
     make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
 }
 
@@ -80,7 +80,7 @@ function makeClients(place, results, experiment) {
     shares = sharesOf(run);
     const attackers = shares.filter(({ attacks }) => attacks);
     const honest = shares.filter(({ attacks }) => !attacks);
-    whole.replaceChildren(make("span", { class: "key attacks" }), ` ▲ ${attackers.length} attackers, trimmed in ${average(attackers)}`,
+    whole.replaceChildren(make("b", { class: "for-print" }, `${name}. `), make("span", { class: "key attacks" }), ` ▲ ${attackers.length} attackers, trimmed in ${average(attackers)}`,
       " of the coordinates on average; ", make("span", { class: "key" }), ` ${honest.length} honest clients, in ${average(honest)}.`);
     picture.setAttribute("aria-label", `${name}: ${whole.textContent.trim()}`);
     said.textContent = asWords(shares[0]);

@@ -3,7 +3,7 @@
 function makeCurves(place, results, experiment) {
   const columns = columnsWithRuns(results, experiment);
   if (!columns.length) return;
-  const state = { column: columns[0], hidden: new Set(), round: 1, near: null };
+  const state = { column: columns[0], hidden: new Set(), round: 1, near: null, fit: false };
   let lines = [];
   let nRounds = 1;
   let charts = [];
@@ -18,7 +18,8 @@ function makeCurves(place, results, experiment) {
   const plots = make("div", { class: "charts" });
   const all = make("div", { class: "choices all" },
     make("button", { type: "button", class: "show-all" }, "Show all"),
-    make("button", { type: "button", class: "show-none" }, "Hide all"));
+    make("button", { type: "button", class: "show-none" }, "Hide all"),
+    toggle("Fit the axes", false, (button) => { press(button, !isPressed(button)); state.fit = isPressed(button); redraw(); }));
 
   function tell() {
     const near = state.near !== null && !state.hidden.has(state.near) ? state.near : null;
@@ -30,7 +31,7 @@ function makeCurves(place, results, experiment) {
 
   function redraw() {
     const shown = lines.filter((line) => !state.hidden.has(line.row));
-    charts.forEach((chart) => chart.show({ lines: shown, nRounds, width: Math.max(chart.plot.clientWidth, 240) }));
+    charts.forEach((chart) => chart.show({ lines: shown, nRounds, fit: state.fit, width: Math.max(chart.plot.clientWidth, 240) }));
     tell();
   }
 

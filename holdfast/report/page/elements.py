@@ -3,10 +3,10 @@
 import html
 from typing import Any
 
-__all__ = ["Markup", "element", "joined"]
+__all__ = ["Markup", "breakable", "element", "joined"]
 
 #: Elements that have no content and no end.
-VOID = frozenset({"img", "br", "meta", "col"})
+VOID = frozenset({"img", "wbr"})
 
 
 class Markup(str):
@@ -44,3 +44,12 @@ def joined(*content: str | None) -> Markup:
             part if isinstance(part, Markup) else html.escape(part) for part in content if part is not None
         )
     )
+
+
+def breakable(text: str) -> Markup:
+    """Return the text so that a line may end after each plus: the names of attacks are long.
+
+    >>> breakable("edge-case+collude")
+    'edge-case+<wbr>collude'
+    """
+    return Markup("+<wbr>".join(map(html.escape, text.split("+"))))

@@ -49,7 +49,7 @@ function linesOf(results, experiment, column) {
       series,
       colour: look % N_COLOURS,
       dash: Math.floor(look / N_COLOURS) % N_DASHES,
-      marker: look % MARKERS.length,
+      marker: (look + 3 * Math.floor(look / N_COLOURS)) % MARKERS.length, // other than those of the same colour
     }];
   });
 }

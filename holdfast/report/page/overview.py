@@ -39,8 +39,15 @@ def contents_of(document: Mapping[str, Any]) -> Markup:
         for place, experiment in enumerate(document["experiments"])
     ]
     places.append(("heat", "Defence by attack"))
-    links = (element("li", element("a", title, href=f"#{place}")) for place, title in places)
-    return element("ul", *links)
+    return element("ul", *(element("li", _link(place, title)) for place, title in places))
+
+
+def _link(place: str, title: str) -> Markup:
+    """Return a link; what follows a colon is left out where there is little room."""
+    name, colon, rest = title.partition(":")
+    return element(
+        "a", name, element("span", colon + rest, class_="rest") if rest else None, href=f"#{place}"
+    )
 
 
 def claims_of(claims: Sequence[Mapping[str, Any]]) -> Markup:

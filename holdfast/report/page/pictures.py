@@ -26,9 +26,7 @@ def figure_of(figure: Mapping[str, Any]) -> Markup:
     caption = str(figure.get("caption") or figure.get("name"))
     source = _source(part(figure, "files") or {})
     picture = (
-        element("img", src=source, alt=caption)
-        if source
-        else element("p", "Not drawn yet.", class_="quiet")
+        element("img", src=source, alt=caption) if source else element("p", "Not drawn yet.", class_="quiet")
     )
     return element("figure", picture, element("figcaption", caption))
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .elements import Markup, element, joined
+from .elements import Markup, breakable, element, joined
 from .pictures import figure_of
 from .shown import ABSENT, counted, is_number, level, part, percent
 
@@ -47,8 +47,7 @@ def _table(experiment: Mapping[str, Any], place: int) -> Markup:
     columns, rows = experiment["columns"], experiment["rows"]
     caption = element(
         "caption",
-        "In percent. Acc: clean inputs answered rightly. ASR: inputs with the backdoor that get the attackers’"
-        " label. Ours: the mean of the seeds, ± their standard deviation; beneath it, what the paper prints.",
+        element("span", "In percent: ours, and beneath it what the paper prints."),
     )
     corner = element("td", rowspan=2, class_="corner")
     groups = (_column_head(column, experiment["cells"]) for column in columns)
@@ -57,7 +56,7 @@ def _table(experiment: Mapping[str, Any], place: int) -> Markup:
     body = [
         element(
             "tr",
-            element("th", str(row), scope="row"),
+            element("th", breakable(str(row)), scope="row"),
             *(_cell(cells.get((row, column)), *measure) for column in columns for measure in MEASURES),
         )
         for row in rows
@@ -132,7 +131,7 @@ def _studies(studies: Any) -> Markup | None:
         element("tr", element("th", name, scope="row"), element("td", text))
         for name, text in _flat(studies, "")
     )
-    caption = element("caption", "Measured beside the runs")
+    caption = element("caption", element("span", "Measured beside the runs"))
     table = element("table", caption, element("tbody", *rows), class_="studies")
     return element("div", table, class_="scrolled", tabindex=0, role="region", aria_label="Further numbers")
 
@@ -168,7 +167,7 @@ def heat_section(experiments: Sequence[Mapping[str, Any]]) -> Markup:
 def _heat_table(task: str, pairs: Mapping[tuple[str, str], tuple[Mapping[str, Any], str]]) -> Markup:
     defences = list(dict.fromkeys(defence for defence, _ in pairs))
     attacks = list(dict.fromkeys(attack for _, attack in pairs))
-    heads = (element("th", attack, scope="col") for attack in attacks)
+    heads = (element("th", breakable(attack), scope="col") for attack in attacks)
     body = (
         element(
             "tr",
@@ -179,14 +178,12 @@ def _heat_table(task: str, pairs: Mapping[tuple[str, str], tuple[Mapping[str, An
     )
     table = element(
         "table",
-        element("caption", f"{task}: attack success, and beneath it accuracy, in percent"),
+        element("caption", element("span", f"{task}: attack success, and beneath it accuracy, in percent")),
         element("thead", element("tr", element("td", class_="corner"), *heads)),
         element("tbody", *body),
         class_="heat",
     )
-    return element(
-        "div", table, class_="scrolled", tabindex=0, role="region", aria_label=f"Heat map: {task}"
-    )
+    return element("div", table, class_="scrolled", tabindex=0, role="region", aria_label=f"Heat map: {task}")
 
 
 def _heat_cell(found: tuple[Mapping[str, Any], str] | None) -> Markup:
