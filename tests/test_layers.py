@@ -11,7 +11,7 @@ ROOT = Path(holdfast.__file__).parent
 LAYERS = [
     {"errors"},
     {"diagnostics", "layout", "threads"},
-    {"core", "updates", "counting", "inference"},
+    {"core", "updates", "counting", "inference", "spread"},
     {"kernels", "theory"},
     {"aggregators", "data", "models"},
     {"attacks", "training"},
@@ -19,7 +19,8 @@ LAYERS = [
     {"advice_text", "theory_check", "lab", "simulation"},
     {"adviser", "choices", "catalogue", "checkpoints"},
     {"results"},
-    {"parallel"},
+    {"parallel", "experiment"},
+    {"paper"},
     {"report"},
     {"cli"},
 ]

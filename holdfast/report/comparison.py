@@ -8,34 +8,9 @@ from typing import Any
 from ..choices import unattacked
 from ..results import Result, load_result
 from ..scenario import Run
+from ..spread import Spread
 
 __all__ = ["Spread", "Standing", "runs_of", "standings"]
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The mean of a few numbers, the lowest and the highest.
-
-    >>> print(Spread.of([0.97, 0.99]))
-    98.0% (97.0-99.0)
-    """
-
-    mean: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, numbers: Iterable[float | None]) -> "Spread | None":
-        """Return it for numbers that are all there, else None."""
-        given = list(numbers)
-        known = [number for number in given if number is not None]
-        if not known or len(known) < len(given):
-            return None
-        return cls(sum(known) / len(known), min(known), max(known))
-
-    def __str__(self) -> str:
-        """Return percents, for a table."""
-        return f"{self.mean:.1%} ({100 * self.low:.1f}-{100 * self.high:.1f})"
 
 
 @dataclass(frozen=True)
