@@ -15,7 +15,7 @@ from .results import Result, load_result
 from .scenario import Run
 from .spread import Spread
 
-__all__ = ["Cell", "Experiment", "Printed", "document", "missing_runs", "runs_folder", "runs_of"]
+__all__ = ["Cell", "Document", "Experiment", "Printed", "document", "missing_runs", "runs_folder", "runs_of"]
 
 Document = dict[str, Any]
 #: Reads the experiments of a document and says of each claim whether it holds.
@@ -57,7 +57,8 @@ class Cell:
     runs: tuple[Run, ...] = ()
     n_wanted: int = 0
     printed: Printed | None = None
-    stands_in_for: str | None = None  # the task whose printed numbers these are
+    stands_in_for: str | None = None  # the task that the paper has here
+    x: float | None = None  # where the row is on the axis of a figure
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Experiment:
     kind: Literal["table", "figure"]
     note: str  # what was changed against the paper
     cells: tuple[Cell, ...]
+    axis: str | None = None  # of a figure: what its rows are values of
     figures: tuple[Mapping[str, Any], ...] = ()
     studies: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -155,6 +157,7 @@ def _shown(one: Experiment, found: Mapping[str, Result], scale: str) -> Document
         "title": one.title,
         "kind": one.kind,
         "note": one.note,
+        "axis": one.axis,
         "rows": list(one.rows),
         "columns": list(one.columns),
         "cells": [_cell_shown(cell, found, scale) for cell in one.cells],
@@ -169,6 +172,7 @@ def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str) -> Document
         **{name: getattr(cell, name) for name in ("row", "column", "task", "attack", "defence")},
         "printed": None if cell.printed is None else asdict(cell.printed),
         "stands_in_for": cell.stands_in_for,
+        "x": cell.x,
         "measured": _measured(finished) if finished else None,
         "n_seeds": len(finished),
         "n_wanted": cell.n_wanted,

@@ -16,10 +16,13 @@ from ..experiment import Cell, Printed
 from ..lab import task_named
 from ..scenario import Run
 
-__all__ = ["COLUMNS", "STAND_IN", "TAU", "Row", "cells_of", "invariant_of"]
+__all__ = ["COLUMNS", "LIKE_CIFAR10", "STAND_IN", "TAU", "Row", "cells_of"]
 
 #: What is measured, and in which order it is shown.
 COLUMNS = ("phishing", "digits", "cifar10", "twitter")
+
+#: Where an experiment is repeated that the paper made on CIFAR-10 alone.
+LIKE_CIFAR10 = ("phishing", "digits", "cifar10")
 
 #: The task that stands in for another where only that one was measured in the paper.
 STAND_IN: Mapping[str, str] = MappingProxyType({"digits": "cifar10"})
@@ -58,7 +61,8 @@ class Row:
     settings: Mapping[str, Any] = field(default_factory=dict)
     share: float | None = None  # of the clients that are malicious; 0 still measures the backdoor
     n_per_round: int | None = None
-    change: Callable[[Run], Run] | None = None  # whatever has no name
+    change: Callable[[Run], Run | None] | None = None  # whatever has no name; None: it cannot be run
+    x: float | None = None  # where it is in a figure
 
 
 def cells_of(
@@ -90,7 +94,8 @@ def _cell(row: Row, task: str, scale: str, n_seeds: int, stands_in_for: str | No
         runs=() if run is None else tuple(run.but(seed=seed) for seed in range(n_seeds)),
         n_wanted=n_seeds,
         printed=printed,
-        stands_in_for=stands_in_for if printed else None,
+        stands_in_for=stands_in_for,
+        x=row.x,
     )
 
 
@@ -103,7 +108,7 @@ def _is_known(row: Row, task: str, scale: str) -> bool:
     return True
 
 
-def _run(row: Row, task: str, scale: str) -> Run:
+def _run(row: Row, task: str, scale: str) -> Run | None:
     share = MALICIOUS[task] if row.share is None else row.share
     base = task_named(task, scale=scale)
     n_clients = max(base.n_clients, row.n_per_round or 0)  # at the smallest scale there may be too few
@@ -125,12 +130,3 @@ def _usual(row: Row, task: str) -> dict[str, Any]:
     if "adaptive-simulated" in row.attack.split("+"):
         settings["adaptive_simulated.tau"] = TAU[task]
     return settings
-
-
-def invariant_of(printed: Mapping[str, Printed], label: str = "Invariant", **changes: Any) -> Row:
-    """Return the row of the invariant aggregator, as the paper sets it.
-
-    >>> invariant_of({}).defence
-    'invariant'
-    """
-    return Row(label, printed=printed, **changes)

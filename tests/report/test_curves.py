@@ -2,7 +2,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from holdfast.report.comparison import Spread, Standing
+from holdfast.report.comparison import Standing
 from holdfast.report.curves import draw_curves
 from holdfast.results import Result
 
@@ -12,7 +12,7 @@ def result(accuracy, success, seed=0):
         {"round": number, "accuracy": one, "attack_success": other, "diagnostics": {}}
         for number, (one, other) in enumerate(zip(accuracy, success, strict=True), start=1)
     )
-    return Result("0", "key", "run", "task", "attack", "defence", seed, "cpu", len(records), True, records)
+    return Result("0", "key", "run", "task", "attack", "defence", seed, "cpu", len(records), records=records)
 
 
 RESULTS = (result([0.5, 0.9], [0.1, 0.3]), result([0.7, 0.8], [0.2, 0.5], seed=1))
@@ -54,9 +54,3 @@ def test_the_file_is_the_same_each_time(tmp_path):
     standings = [Standing("median", RESULTS, ())]
     first = draw_curves(standings, tmp_path / "a.png", title="one")
     assert first.read_bytes() == draw_curves(standings, tmp_path / "b.png", title="one").read_bytes()
-
-
-def test_a_spread_needs_all_its_numbers():
-    assert Spread.of([0.5, None]) is None
-    assert Spread.of([]) is None
-    assert Spread.of([0.25, 0.75]) == Spread(0.5, 0.25, 0.75)

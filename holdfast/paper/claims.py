@@ -1,0 +1,21 @@
+"""What the paper says in words, as checks: each holds, does not hold, or is not measured yet."""
+
+from collections.abc import Sequence
+
+from ..experiment import Document
+from .judging import verdicts
+from .main_claims import MAIN_CLAIMS
+from .other_claims import OTHER_CLAIMS
+
+__all__ = ["CLAIMS", "judged"]
+
+CLAIMS = (*MAIN_CLAIMS, *OTHER_CLAIMS)
+
+
+def judged(experiments: Sequence[Document]) -> list[Document]:
+    """Return all claims with what the experiments of a document say of them.
+
+    >>> {claim["verdict"] for claim in judged([])}
+    {'not measured'}
+    """
+    return verdicts(CLAIMS, experiments)

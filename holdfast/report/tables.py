@@ -1,0 +1,158 @@
+"""The tables of a document as text: Markdown, CSV and LaTeX. They read the document, never the results."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import InputError
+
+__all__ = ["FORMATS", "cell_text", "claims_text", "measured_text", "printed_text", "table_text"]
+
+Experiment = Mapping[str, Any]
+Cell = Mapping[str, Any]
+
+NUMBERS = ("accuracy", "attack_success")
+NOT_MEASURED = "not measured"
+
+
+def measured_text(cell: Cell) -> str:
+    """Return what was measured, as accuracy / attack success, with the deviation where there are seeds.
+
+    >>> spread = {"mean": 0.91234, "std": 0.01}
+    >>> cell = {"measured": {"accuracy": spread, "attack_success": None}, "n_seeds": 2, "n_wanted": 3}
+    >>> measured_text(cell)
+    '.912 ±.010 / - (2 of 3 seeds)'
+    """
+    measured, n_seeds = cell["measured"], cell["n_seeds"]
+    if measured is None:
+        return NOT_MEASURED
+    numbers = " / ".join(_spread(measured[name], n_seeds) for name in NUMBERS)
+    few = f" ({n_seeds} of {cell['n_wanted']} seeds)" if n_seeds < cell["n_wanted"] else ""
+    return numbers + few
+
+
+def printed_text(cell: Cell) -> str:
+    """Return what the paper prints there, as accuracy / attack success.
+
+    >>> printed_text({"printed": {"accuracy": 0.679, "attack_success": 0.717}, "stands_in_for": "cifar10"})
+    '.679 / .717 on cifar10'
+    """
+    if cell["printed"] is None:
+        return ""
+    numbers = " / ".join(_share(cell["printed"][name]) for name in NUMBERS)
+    return numbers + (f" on {cell['stands_in_for']}" if cell["stands_in_for"] else "")
+
+
+def cell_text(cell: Cell | None) -> str:
+    """Return what was measured and, in brackets, what is printed.
+
+    >>> cell_text(None)
+    ''
+    """
+    if cell is None:
+        return ""
+    printed = printed_text(cell)
+    return measured_text(cell) + (f" [{printed}]" if printed else "")
+
+
+def table_text(experiment: Experiment, format: str, *, scale: str) -> str:
+    """Return a table in this format: markdown, csv or latex.
+
+    >>> nothing = {"name": "t", "title": "T", "note": "", "rows": [], "columns": [], "cells": []}
+    >>> table_text(nothing, "csv", scale="cpu").startswith("experiment,scale,row")
+    True
+    """
+    if format not in FORMATS:
+        raise InputError(f"a table's format must be one of {', '.join(FORMATS)}; got {format!r}")
+    return FORMATS[format](experiment, scale)
+
+
+def claims_text(claims: list[Mapping[str, Any]]) -> str:
+    """Return what holds of the claims, as a Markdown table.
+
+    >>> claims_text([]).splitlines()[0]
+    '| claim | task | verdict | numbers | scale |'
+    """
+    head = ("claim", "task", "verdict", "numbers", "scale")
+    rows = [(f"{one['source']}: {one['text']}", *(str(one[name]) for name in head[1:])) for one in claims]
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown(experiment: Experiment, scale: str) -> str:
+    head = ["", *experiment["columns"]]
+    rows = [[row, *cells] for row, cells in _grid(experiment)]
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+    return f"### {experiment['title']}\n\n{_legend(experiment, scale)}\n\n" + "\n".join(lines) + "\n"
+
+
+def _csv(experiment: Experiment, scale: str) -> str:
+    names = [f"{name}_{part}" for name in NUMBERS for part in ("mean", "std", "variance", "low", "high")]
+    names += [f"last10_{name}_mean" for name in NUMBERS]
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\n")
+    own = ("row", "column", "attack", "defence", "stands_in_for", "n_seeds", "n_wanted")
+    write.writerow(["experiment", "scale", *own, *names, *(f"printed_{name}" for name in NUMBERS)])
+    for cell in experiment["cells"]:
+        measured, printed = cell["measured"] or {}, cell["printed"] or {}
+        numbers = [_part(measured, name) for name in names]
+        write.writerow(
+            [experiment["name"], scale, *(cell[name] for name in own), *numbers]
+            + [printed.get(name) for name in NUMBERS]
+        )
+    return text.getvalue()
+
+
+def _latex(experiment: Experiment, scale: str) -> str:
+    head = " & ".join(["", *map(_escaped, experiment["columns"])])
+    rows = [" & ".join(map(_escaped, [row, *cells])) for row, cells in _grid(experiment)]
+    body = " \\\\\n".join([head + " \\\\\n\\midrule", *rows] if rows else [head])
+    caption = _escaped(f"{experiment['title']}. {_legend(experiment, scale)}")
+    columns = "l" * (1 + len(experiment["columns"]))
+    return (
+        f"\\begin{{table}}\n\\caption{{{caption}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n"
+        f"{body} \\\\\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
+    )
+
+
+FORMATS: Mapping[str, Callable[[Experiment, str], str]] = MappingProxyType(
+    {"markdown": _markdown, "csv": _csv, "latex": _latex}
+)
+
+
+def _legend(experiment: Experiment, scale: str) -> str:
+    return (
+        "Accuracy / attack success after the last round, mean ± standard deviation of the seeds, at the scale"
+        f" {scale}; in brackets what the paper prints. {experiment['note']}"
+    ).strip()
+
+
+def _grid(experiment: Experiment) -> list[tuple[str, list[str]]]:
+    by_place = {(cell["row"], cell["column"]): cell for cell in experiment["cells"]}
+    return [
+        (row, [cell_text(by_place.get((row, column))) for column in experiment["columns"]])
+        for row in experiment["rows"]
+    ]
+
+
+def _part(measured: Mapping[str, Any], name: str) -> float | None:
+    whole, _, part = name.rpartition("_")
+    spread = measured.get(whole)
+    return None if spread is None else spread[part]
+
+
+def _spread(spread: Mapping[str, Any] | None, n_seeds: int) -> str:
+    if spread is None:
+        return "-"
+    return _share(spread["mean"]) + (f" ±{_share(spread['std'])}" if n_seeds > 1 else "")
+
+
+def _share(number: float) -> str:
+    return f"{number:.3f}".removeprefix("0")
+
+
+def _escaped(text: str) -> str:
+    signs = {"±": "$\\pm$", "α": "$\\alpha$", "τ": "$\\tau$", "%": "\\%", "_": "\\_", "&": "\\&", "#": "\\#"}
+    return "".join(signs.get(sign, sign) for sign in text)
