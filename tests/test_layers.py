@@ -19,19 +19,21 @@ LAYERS = [
     {"advice_text", "theory_check", "lab", "simulation"},
     {"adviser", "choices", "catalogue", "checkpoints"},
     {"results"},
-    {"parallel", "experiment"},
+    {"parallel", "experiment", "tracking"},
     {"paper"},
     {"report"},
     {"cli"},
 ]
 HOMES = {
     "numba": {"kernels"},
-    "torch": {"models", "simulation", "training"},
+    "torch": {"models", "simulation", "training", "tracking"},
     "flwr": set(),
     "ray": set(),
     "typer": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},
+    "mlflow": {"tracking"},
+    "wandb": {"tracking"},
 }
 LAYER_OF = {module: depth for depth, modules in enumerate(LAYERS) for module in modules}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -39,7 +39,9 @@ def measured(tmp_path_factory):
         named = {"task": "phishing", "attack": "edge-case", "defence": defence}
         cells.append(Cell(row, "phishing", **named, runs=runs, n_wanted=3, printed=printed))
     cells.append(Cell("Median", "phishing", task="phishing", attack="edge-case", defence="median"))
-    experiment = Experiment("small", "A small table: three defences", "table", "Made to be tested.", tuple(cells))
+    experiment = Experiment(
+        "small", "A small table: three defences", "table", "Made to be tested.", tuple(cells)
+    )
     found = document([experiment], folder, scale="smoke")
     verdicts = ("holds", "does not hold", "not measured", "holds")
     found["claims"] = [
@@ -84,8 +86,9 @@ def opened(chromium, measured, tmp_path):
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
         page.on(
             "request",
-            lambda request: request.url.startswith(("file:", "data:"))
-            or complaints.append(f"request: {request.url}"),
+            lambda request: (
+                request.url.startswith(("file:", "data:")) or complaints.append(f"request: {request.url}")
+            ),
         )
         page.goto(path.as_uri())
         return page

@@ -59,7 +59,9 @@ def test_the_numbers_of_the_tables_equal_the_document(opened, measured):
     carried = json.loads(page.locator("#document").text_content())
     assert carried == json.loads(json.dumps(measured))
     for cell in carried["experiments"][0]["cells"]:
-        row = page.locator("#table-0 tbody tr", has=page.get_by_role("rowheader", name=cell["row"], exact=True))
+        row = page.locator(
+            "#table-0 tbody tr", has=page.get_by_role("rowheader", name=cell["row"], exact=True)
+        )
         texts = row.locator("td").all_inner_texts()
         for text, name in zip(texts, ("accuracy", "attack_success"), strict=True):
             if cell["measured"] is None:
@@ -177,7 +179,9 @@ def test_attackers_are_marked_among_the_clients(opened, measured):
     assert {int(bar.get_attribute("data-client")) for bar in marked} == set(run["malicious"])
     assert page.locator(".bars .attacker").count() == len(run["malicious"])
     shares = [run["trim_share"][str(client)] for client in run["malicious"]]
-    assert f"trimmed in {percent(sum(shares) / len(shares))} %" in page.locator(".clients .summary").inner_text()
+    assert (
+        f"trimmed in {percent(sum(shares) / len(shares))} %" in page.locator(".clients .summary").inner_text()
+    )
 
 
 def test_the_clients_are_a_table_on_demand(opened, measured):
@@ -225,7 +229,9 @@ def test_charts_follow_the_width_of_the_window(opened):
     page.wait_for_function(
         "before => document.querySelector('svg.chart').getAttribute('viewBox') !== before", arg=before
     )
-    widest = "Math.max(...[...document.querySelectorAll('.tick')].map((t) => t.getBoundingClientRect().right))"
+    widest = (
+        "Math.max(...[...document.querySelectorAll('.tick')].map((t) => t.getBoundingClientRect().right))"
+    )
     assert page.evaluate(widest) <= 360
 
 

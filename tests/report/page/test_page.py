@@ -34,7 +34,10 @@ def test_embedded_text_comes_back_as_it_was_and_cannot_end_its_element(text):
 
 
 def test_numbers_that_json_does_not_know_are_nothing():
-    assert json.loads(embedded({"a": [float("inf"), 1.5], "b": float("nan")})) == {"a": [None, 1.5], "b": None}
+    assert json.loads(embedded({"a": [float("inf"), 1.5], "b": float("nan")})) == {
+        "a": [None, 1.5],
+        "b": None,
+    }
 
 
 def test_the_same_document_gives_the_same_page(measured):
@@ -51,7 +54,9 @@ def test_no_script_parses_text_as_html():
     folder = Path(holdfast.__file__).parent / "report" / "page"
     assert {path.name for path in folder.glob("*.js")} == set(SCRIPTS)
     for script in SCRIPTS:
-        found = re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", (folder / script).read_text())
+        found = re.search(
+            r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", (folder / script).read_text()
+        )
         assert found is None, script
 
 
