@@ -28,7 +28,7 @@ HOMES = {
     "numba": {"kernels"},
     "torch": {"models", "simulation", "training", "tracking"},
     "flwr": set(),
-    "ray": set(),
+    "ray": {"parallel"},
     "typer": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},

@@ -11,8 +11,8 @@ from holdfast.errors import HoldfastError, InputError
 from holdfast.parallel import make_runs
 from holdfast.results import load_result, recorded
 
-from .test_results import same
-from .tiny import tiny_run
+from ..test_results import same
+from ..tiny import tiny_run
 
 
 def test_results_do_not_depend_on_the_workers(tmp_path):
@@ -57,7 +57,9 @@ for step in make_runs([tiny_run(epochs=50_000)], Path({!r}), n_workers=1):  # a 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks into /proc")
 def test_workers_end_with_a_parent_that_is_killed_even_within_a_round(tmp_path):
     command = [sys.executable, "-c", CODE.format(str(tmp_path))]
-    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent)
+    parent = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent.parent
+    )
     worker = int(parent.stdout.readline())
     parent.kill()
     parent.wait()
@@ -85,5 +87,14 @@ def test_workers_are_counted_from_one(tmp_path):
 def test_what_is_finished_needs_no_worker(tmp_path, monkeypatch):
     run = tiny_run()
     list(recorded(run, tmp_path))
-    monkeypatch.setattr("holdfast.parallel._Worker", None)
-    assert list(make_runs([run, run], tmp_path)) == [(run.key, 3, True)]
+    monkeypatch.setattr("holdfast.parallel.LocalWorker", None)
+    assert list(make_runs([run, run], tmp_path)) == [(run.key, 3, True, None)]
+
+
+def test_one_run_that_cannot_be_made_need_not_stop_the_others(tmp_path):
+    bad, good = tiny_run("krum", n_malicious=5), tiny_run()
+    steps = list(make_runs([bad, good], tmp_path, n_workers=1, stop_at_error=False))
+    (failed,) = [step for step in steps if step.error]
+    assert failed.key == bad.key
+    assert "krum needs" in failed.error
+    assert load_result(good, tmp_path).finished
