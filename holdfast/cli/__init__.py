@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import advise, compare, listing, run, theory
+from . import advise, compare, listing, report, run, theory
 from .demo import demo
 
 __all__ = ["app", "main"]
@@ -20,6 +20,7 @@ app.command()(demo)
 app.command("run")(run.run_command)
 app.command("compare")(compare.compare_command)
 app.command("list")(listing.list_command)
+app.command("report")(report.report_command)
 app.command("advise")(advise.advise_command)
 app.add_typer(theory.app, name="theory")
 

@@ -72,7 +72,8 @@ def claims_of(claims: Sequence[Mapping[str, Any]]) -> Markup:
         for verdict in SIGNS
     ]
     filters = element("div", *buttons, class_="tiles", role="group", aria_label="Which claims are shown")
-    return joined(filters, element("ul", *map(_claim, claims), class_="claims"))
+    measured_first = sorted(claims, key=lambda claim: claim["verdict"] == "not measured")
+    return joined(filters, element("ul", *map(_claim, measured_first), class_="claims"))
 
 
 def _claim(claim: Mapping[str, Any]) -> Markup:
