@@ -72,22 +72,27 @@ def claims_of(claims: Sequence[Mapping[str, Any]]) -> Markup:
         for verdict in SIGNS
     ]
     filters = element("div", *buttons, class_="tiles", role="group", aria_label="Which claims are shown")
-    measured_first = sorted(claims, key=lambda claim: claim["verdict"] == "not measured")
-    return joined(filters, element("ul", *map(_claim, measured_first), class_="claims"))
+    by_text: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for claim in sorted(claims, key=lambda claim: bool(claim["verdict"] == "not measured")):
+        by_text.setdefault((str(claim["text"]), str(claim.get("source") or "")), []).append(claim)
+    cards = (_card(text, source, same) for (text, source), same in by_text.items())
+    return joined(filters, element("ul", *cards, class_="claims"))
 
 
-def _claim(claim: Mapping[str, Any]) -> Markup:
+def _card(text: str, source: str, claims: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return what is claimed, and what came of it on every task."""
+    head = element("p", text, " ", element("span", source, class_="quiet"), class_="claim")
+    return element("li", head, element("ul", *map(_verdict, claims)))
+
+
+def _verdict(claim: Mapping[str, Any]) -> Markup:
     verdict = str(claim["verdict"])
     sign = element("span", SIGNS.get(verdict, "?"), class_="sign", aria_hidden="true")
-    facts = [str(claim[name]) for name in ("task", "source") if claim.get(name)]
-    if claim.get("scale"):
-        facts.append(f"scale “{claim['scale']}”")
+    where = ", ".join(str(claim[name]) for name in ("task", "scale") if claim.get(name))
     return element(
         "li",
-        element("p", sign, verdict, class_="verdict"),
-        element("p", str(claim["text"]), class_="claim"),
-        element("p", str(claim["numbers"]), class_="numbers") if claim.get("numbers") else None,
-        element("p", " · ".join(facts), class_="quiet"),
+        element("span", sign, verdict, class_="verdict"),
+        element("span", f" on {where}" if where else "", class_="quiet"),
+        element("span", str(claim["numbers"]), class_="numbers") if claim.get("numbers") else None,
         data_verdict=verdict,
-        id=str(claim["id"]),
     )

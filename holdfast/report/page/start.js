@@ -19,7 +19,11 @@ for (const button of document.querySelectorAll("button[data-verdict]")) {
   button.addEventListener("click", () => {
     press(button, !isPressed(button));
     for (const claim of document.querySelectorAll(".claims > li")) {
-      if (claim.dataset.verdict === button.dataset.verdict) claim.hidden = !isPressed(button);
+      const verdicts = [...claim.querySelectorAll("[data-verdict]")];
+      for (const one of verdicts) {
+        if (one.dataset.verdict === button.dataset.verdict) one.hidden = !isPressed(button);
+      }
+      claim.hidden = verdicts.every((one) => one.hidden);
     }
   });
 }

@@ -47,7 +47,7 @@ def measured(tmp_path_factory):
     found["claims"] = [
         {
             "id": f"claim-{place}",
-            "text": f"Claim {place}.",
+            "text": "One claim." if place in (0, 3) else "Another claim.",
             "verdict": verdict,
             "numbers": "ASR .95 and .01" if verdict != "not measured" else "",
             "scale": "smoke",

@@ -207,9 +207,11 @@ def test_claims_are_counted_and_can_be_filtered(opened):
     page = opened()
     tile = page.get_by_role("button", name="2 holds")
     tile.click()
-    assert page.locator(".claims > li:visible").count() == 2
+    assert page.locator(".claims [data-verdict]:visible").count() == 2
+    assert page.locator(".claims > li:visible").count() == 1
     tile.press("Enter")
-    assert page.locator(".claims > li:visible").count() == 4
+    assert page.locator(".claims [data-verdict]:visible").count() == 4
+    assert page.locator(".claims > li:visible").count() == 2
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
