@@ -31,12 +31,12 @@ $(VENV)/bin/python:
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing holdfast into $(VENV) (once) ..."
-	$(PIP) --editable '.[report]'
+	$(PIP) --editable '.[sim,report]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing holdfast and what its tests need into $(VENV) (once) ..."
-	$(PIP) --editable '.[sim,report,ray,tensorboard,dev]'
+	$(PIP) --editable '.[sim,report,data,files,flower,ray,tensorboard,dev]'
 	@touch $@ $(VENV)/.demo
 
 # ByzFL asks for torchvision and seaborn, which its aggregators never use: it comes without dependencies.

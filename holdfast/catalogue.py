@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from . import aggregators
 from .core import INPUTS, Bound
-from .lab import ATTACKS, BACKDOORS, TASKS
+from .lab import ATTACKS, BACKDOORS, CLIENT_SIDE, TASKS, defence_named
 from .scenario import Attack, Task
 
 __all__ = ["Entry", "listed"]
@@ -97,6 +97,12 @@ def _defences() -> Iterator[Entry]:
             if p.kind is p.KEYWORD_ONLY and setting not in INPUTS
         }
         yield Entry(name, _sentence(rule), settings)
+    tasks = [task for task in TASKS.values() if not task.model.needs("vectors")]  # the others are text
+    for name, train in CLIENT_SIDE.items():
+        defences = [defence_named(name, task, Attack()) for task in tasks]
+        by_task = [[defence.train, defence.predict] for defence in defences if defence.train]
+        only = () if len(tasks) == len(TASKS) else tuple(task.name for task in tasks)
+        yield Entry(name, _sentence(train), _shared(by_task), only)
 
 
 def _sentence(function: Any) -> str:

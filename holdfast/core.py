@@ -34,6 +34,8 @@ INPUTS: Mapping[str, str] = MappingProxyType(
         "users": "who wrote each example, for a split by them; None where the data does not say",
         "rehearsal": "(n_attackers, dim) what the attackers would send if they were honest",
         "exposure": "the share of an edge-case pool that honest clients hold, rightly labelled",
+        "span": "the lowest and the highest values an example can have, for training that makes examples",
+        "vectors": "(n_words, dim) the frozen word vectors of the data set, for a network that reads words",
     }
 )
 

@@ -15,7 +15,16 @@ from .results import Result, load_result
 from .scenario import Run
 from .spread import Spread
 
-__all__ = ["Cell", "Document", "Experiment", "Printed", "document", "missing_runs", "runs_folder", "runs_of"]
+__all__ = [
+    "Cell",
+    "Document",
+    "Experiment",
+    "Printed",
+    "document",
+    "runs_folder",
+    "runs_of",
+    "stored_results",
+]
 
 Document = dict[str, Any]
 #: Reads the experiments of a document and says of each claim whether it holds.
@@ -107,15 +116,19 @@ def runs_of(experiments: Iterable[Experiment]) -> dict[str, Run]:
     return {run.key: run for one in experiments for cell in one.cells for run in cell.runs}
 
 
-def missing_runs(experiments: Iterable[Experiment], folder: Path) -> list[Run]:
-    """Return the runs that the folder does not hold, or not to their end.
+def stored_results(runs: Mapping[str, Run], folder: Path) -> dict[str, Result]:
+    """Return what is stored of these runs, by key, finished or not.
 
-    >>> missing_runs([], Path("results"))
-    []
+    >>> stored_results({}, Path("results"))
+    {}
     """
-    runs = runs_of(experiments)
-    found = _results(runs, folder)
-    return [run for key, run in runs.items() if key not in found or not found[key].finished]
+    found = {}
+    for key, run in runs.items():
+        try:
+            found[key] = load_result(run, runs_folder(folder))
+        except DataError:  # not made yet, or not usable: whoever makes the run says why
+            continue
+    return found
 
 
 def document(
@@ -130,7 +143,7 @@ def document(
     """
     experiments = list(experiments)
     runs = runs_of(experiments)
-    found = _results(runs, folder)
+    found = stored_results(runs, folder)
     shown = [_shown(one, found, scale) for one in experiments]
     return {
         "version": __version__,
@@ -139,16 +152,6 @@ def document(
         "experiments": shown,
         "runs": {key: _run_shown(runs[key], result) for key, result in found.items()},
     }
-
-
-def _results(runs: Mapping[str, Run], folder: Path) -> dict[str, Result]:
-    found = {}
-    for key, run in runs.items():
-        try:
-            found[key] = load_result(run, runs_folder(folder))
-        except DataError:  # not made yet, or not usable: whoever makes the run says why
-            continue
-    return found
 
 
 def _shown(one: Experiment, found: Mapping[str, Result], scale: str) -> Document:

@@ -28,6 +28,22 @@ def test_one_of_several_crafts_can_be_meant():
         chosen_run("phishing", attack="edge-case+replacement+sign-flip", settings={"factor": 3.0})
 
 
+def test_how_clients_train_and_the_model_answers_under_a_defence_can_be_set():
+    settings = {"threshold": 0.2, "n_inversion_steps": 3, "flip_compact.lr": 0.05}
+    run = chosen_run("digits", defence="flip", settings=settings)
+    trained = dict(run.defence.train.settings)
+    assert (trained["n_inversion_steps"], trained["lr"], trained["momentum"]) == (3, 0.05, 0.9)
+    assert dict(run.defence.predict.settings) == {"threshold": 0.2}
+    assert (
+        dict(chosen_run("digits", defence="flip-full", settings={"n_pairs": 7}).defence.train.settings)[
+            "n_pairs"
+        ]
+        == 7
+    )
+    with pytest.raises(InputError, match=r"write flip_compact\.lr or batched_sgd\.lr"):
+        chosen_run("digits", defence="flip", settings={"lr": 0.05})
+
+
 def test_a_fifth_of_the_clients_is_malicious_however_many_there_are():
     assert chosen_run("digits", attack="edge-case", numbers=Numbers(n_clients=30)).attack.n_malicious == 6
     assert chosen_run("digits", attack="edge-case", numbers=Numbers(n_malicious=1)).attack.n_malicious == 1

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import InputError, TooFewClientsError, aggregators, bind
 from holdfast.data import digits, phishing
-from holdfast.lab import ATTACKS, TASKS, attack_named, defence_named, task_named
+from holdfast.lab import ATTACKS, CLIENT_SIDE, TASKS, attack_named, defence_named, task_named
 from holdfast.scenario import Run
 from holdfast.simulation import simulate
 
@@ -18,10 +18,17 @@ from .toy import TOY
 FOLDER = Path(os.environ.get("HOLDFAST_DATA", "nowhere"))
 PARTS = ["none", "edge-case", "distributed", *(f"edge-case+{part}" for part in ATTACKS)]
 SMALL = {"phishing": bind(phishing, n_train=400, n_test=80), "digits": bind(digits, test_share=0.75)}
+DEFENCES = [*aggregators.__all__, *CLIENT_SIDE]
+QUICK = {
+    "flip": {"n_inversion_steps": 5},
+    "flip_full": {
+        "n_warm_up": 2, "n_pairs": 3, "n_first_steps": 3, "n_pair_steps": 3, "n_again_steps": 2,
+    },
+}  # fmt: skip
 PAIRS = [
     (list(SMALL)[(row + column) % len(SMALL)], part, rule)
     for row, part in enumerate(PARTS)
-    for column, rule in enumerate(aggregators.__all__)
+    for column, rule in enumerate(DEFENCES)
 ]
 
 
@@ -45,15 +52,16 @@ def check(found, part):
 
 
 def test_the_list_covers_all_pairs():
-    assert {(part, rule) for _, part, rule in PAIRS} == {(p, r) for p in PARTS for r in aggregators.__all__}
+    assert {(part, rule) for _, part, rule in PAIRS} == {(p, r) for p in PARTS for r in DEFENCES}
     assert {(task, part) for task, part, _ in PAIRS} == {(task, part) for task in SMALL for part in PARTS}
-    assert len({(task, rule) for task, _, rule in PAIRS}) == len(SMALL) * len(aggregators.__all__)
+    assert len({(task, rule) for task, _, rule in PAIRS}) == len(SMALL) * len(DEFENCES)
     assert set(TASKS) == {*SMALL, "phishing-urls", "spambase"}  # those two are below
 
 
 @pytest.mark.parametrize(("task", "part", "rule"), PAIRS)
 def test_it_runs(task, part, rule):
-    check(records(tiny(task_named(task), data=SMALL[task]), part, rule), part)
+    settings = QUICK.get(rule, {})
+    check(records(tiny(task_named(task), data=SMALL[task]), part, rule, **settings), part)
 
 
 @pytest.mark.parametrize("part", ["none", "edge-case", "distributed"])

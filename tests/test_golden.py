@@ -10,10 +10,15 @@ from holdfast import SparseFedState, aggregators, kernels
 from holdfast.aggregators.geometry import cosines, squared_distances
 from holdfast.aggregators.krum import crowd_scores
 from holdfast.aggregators.settings import trim_count, votes_needed
+from holdfast.inference import confident, most_likely
+from holdfast.training import stamp
 from holdfast.updates import rows_of
 
 GOLDEN = json.loads((Path(__file__).parent / "data" / "aggregators.json").read_text())
-CASES = [case for case in GOLDEN["cases"] if case["aggregator"] != "flip"]  # FLIP is no server rule
+CASES = [case for case in GOLDEN["cases"] if case["aggregator"] != "flip"]
+FLIP = {
+    case["id"]: case for case in GOLDEN["cases"] if case["aggregator"] == "flip"
+}  # which is no server rule
 
 RULE_OF = {"mean": "fedavg", "multi_krum_c": "multi_krum_cosine", "mean_variance_ratio": "mean_variance_mask"}
 SETTING_OF = {
@@ -91,6 +96,28 @@ def test_fltrust_trusts_as_worked(case, monkeypatch):
     length = np.linalg.norm(case["params"]["root_update"])
     norms = np.linalg.norm(case["G"], axis=1)
     assert_golden(weights * norms * trust.sum() / length, trust, 1e-9)
+
+
+def test_flip_has_these_worked_cases():
+    assert {case["op"] for case in FLIP.values()} == {"stamp", "accuracy_with_rejection"}
+    assert len(FLIP) == 2
+
+
+@pytest.mark.parametrize("case", [c for c in FLIP.values() if c["op"] == "stamp"], ids=lambda c: c["id"])
+def test_flip_stamps_as_worked(case):
+    x, mask, pattern = (np.array(a) for a in (case["x"], case["params"]["mask"], case["params"]["pattern"]))
+    assert_golden(stamp(x, mask, pattern), case["expected"], case["tol"])
+
+
+@pytest.mark.parametrize("case", [c for c in FLIP.values() if c["op"] != "stamp"], ids=lambda c: c["id"])
+def test_flip_declines_as_worked(case):
+    scores, labels = np.array(case["logits"]), np.array(case["labels"])
+    answers = confident(scores, threshold=case["params"]["confidence_threshold"])
+    assert_golden((answers == labels).mean(), case["expected"], case["tol"])
+    assert most_likely(scores).tolist() == case["expected_extra"]["pred"]
+    for probability, row in zip(case["expected_extra"]["confidence"], scores, strict=True):
+        for threshold, declines in ((probability - 1e-9, False), (probability + 1e-9, True)):
+            assert (confident(row[None], threshold=threshold) == -1) == declines
 
 
 @pytest.mark.parametrize("row", GOLDEN["sign_count_table"], ids=lambda row: f"N={row['N']} tau={row['tau']}")

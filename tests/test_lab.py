@@ -2,8 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast import InputError, aggregators
-from holdfast.lab import ATTACKS, BACKDOORS, TASKS, attack_named, defence_named, task_named
+from holdfast import InputError, aggregators, bind
+from holdfast.inference import confident
+from holdfast.lab import ATTACKS, BACKDOORS, CLIENT_SIDE, TASKS, attack_named, defence_named, task_named
+from holdfast.models import lstm
 from holdfast.scenario import Attack
 
 PHISHING, DIGITS = task_named("phishing"), task_named("digits")
@@ -92,6 +94,28 @@ def test_a_wrong_name_is_answered_with_the_nearest_right_one(look_up, needed):
 @pytest.mark.parametrize("name", aggregators.__all__)
 def test_every_rule_is_a_defence(name):
     assert defence_named(name, PHISHING, attack_named("edge-case", PHISHING)).aggregate.name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "train", "lr"), [("flip", "flip_compact", 0.1), ("flip_full", "flip", 0.001)]
+)
+def test_flip_is_averaging_of_clients_who_train_in_its_way_and_may_decline(name, train, lr):
+    defence = defence_named(name, DIGITS, Attack(), threshold=0.3, stamped=0.7)
+    assert (defence.name, defence.aggregate.name, defence.train.name) == (name, "fedavg", train)
+    settings = dict(defence.train.settings)
+    assert (settings["lr"], settings["stamped"]) == (lr, 0.7)
+    assert defence.predict == bind(confident, threshold=0.3)
+
+
+def test_flip_takes_the_pace_of_the_task():
+    settings = dict(defence_named("flip", DIGITS, Attack()).train.settings)
+    assert (settings["lr"], settings["momentum"]) == (0.1, 0.9)
+
+
+@pytest.mark.parametrize("name", CLIENT_SIDE)
+def test_flip_says_that_it_is_not_for_text(name):
+    with pytest.raises(InputError, match="tweets is text"):
+        defence_named(name, replace(PHISHING, name="tweets", model=bind(lstm)), Attack())
 
 
 def test_a_rule_assumes_the_attackers_there_are_on_average_unless_told_otherwise():

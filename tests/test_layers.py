@@ -10,17 +10,17 @@ import holdfast
 ROOT = Path(holdfast.__file__).parent
 LAYERS = [
     {"errors"},
-    {"diagnostics", "layout", "threads"},
+    {"diagnostics", "folders", "layout", "threads"},
     {"core", "updates", "counting", "inference", "spread"},
     {"kernels", "theory"},
     {"aggregators", "data", "models"},
     {"attacks", "training"},
     {"buffers", "screening", "trials", "federation", "scenario"},
-    {"advice_text", "theory_check", "lab", "simulation"},
+    {"advice_text", "theory_check", "lab", "pace", "simulation"},
     {"adviser", "choices", "catalogue", "checkpoints"},
     {"results"},
     {"parallel", "experiment", "tracking"},
-    {"paper"},
+    {"paper", "reproduction"},
     {"report"},
     {"cli"},
 ]
@@ -34,6 +34,8 @@ HOMES = {
     "matplotlib": {"report"},
     "mlflow": {"tracking"},
     "wandb": {"tracking"},
+    "PIL": {"data"},
+    "safetensors": {"models"},
 }
 LAYER_OF = {module: depth for depth, modules in enumerate(LAYERS) for module in modules}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

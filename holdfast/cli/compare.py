@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import options
+from .making import make_shown
 from .shown import errors_shown
 
 if TYPE_CHECKING:
@@ -46,13 +47,13 @@ def compare_command(
         raise typer.BadParameter("name at least one", param_hint="--defences")
     with errors_shown():
         from ..choices import chosen_contest
-        from ..report.comparison import standings
+        from ..report.comparison import runs_of, standings
 
         counts = options.numbers(rounds, clients, per_round, malicious)
         names_: Any = {"attack": attack, "sampling": sampling.value, "scale": scale}
         settings = options.settings(set_)
         contest = chosen_contest(task, names, n_seeds=seeds, settings=settings, numbers=counts, **names_)
-        _make(contest, out, workers=workers, device=device, quiet=as_json)
+        make_shown(runs_of(contest), out, workers=workers, device=device, quiet=as_json)
         found = standings(contest, out, device=device)
         figure = _figure(found, contest[names[0]][0], out)
     if as_json:
@@ -61,22 +62,6 @@ def compare_command(
         typer.echo(json.dumps(document, indent=2, default=str))
     else:
         _show(found, contest[names[0]][0], seeds, figure, Console(highlight=False))
-
-
-def _make(
-    contest: "dict[str, list[Run]]", out: Path, *, workers: int | None, device: str, quiet: bool
-) -> None:
-    from ..parallel import make_runs
-    from ..report.comparison import runs_of
-
-    runs = {run.key: run for run in runs_of(contest)}
-    done, n_finished = dict.fromkeys(runs, 0), 0
-    with options.progress(quiet=quiet) as bar:
-        line = bar.add_task("rounds", total=sum(run.task.n_rounds for run in runs.values()), said="")
-        for step in make_runs(runs.values(), out, n_workers=workers, device=device):
-            done[step.key] = step.round
-            n_finished += step.finished
-            bar.update(line, completed=sum(done.values()), said=f"{n_finished} of {len(runs)} runs done")
 
 
 def _figure(found: "list[Standing]", run: "Run", out: Path) -> Path | None:

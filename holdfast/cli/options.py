@@ -1,14 +1,23 @@
 """Options that the commands of the laboratory share, and their progress bar."""
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from ..errors import InputError
+from ..folders import VARIABLE
 
 if TYPE_CHECKING:
     from ..choices import Numbers
@@ -45,6 +54,14 @@ Sampled = Annotated[
 Scale = Annotated[str, typer.Option(help="How large: smoke, cpu, or as in the paper.")]
 Device = Annotated[str, typer.Option(help="Where to train: cpu, cuda, mps.")]
 Out = Annotated[Path, typer.Option(help="The folder for results.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        callback=lambda folder: folder and os.environ.update({VARIABLE: str(folder)}),
+        help=f"The folder of data sets, in place of ${VARIABLE}.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 
 
@@ -75,19 +92,24 @@ def numbers(
     return Numbers(rounds, clients, per_round, malicious)
 
 
-def progress(*, quiet: bool) -> Progress:
+def progress(*, quiet: bool, with_time: bool = True) -> Progress:
     """Return a bar on the error output, for people only: silent where that is piped away.
+
+    Who knows better how long it takes says so itself, `with_time` off.
 
     >>> progress(quiet=True).disable
     True
     """
     console = Console(stderr=True)
-    return Progress(
+    columns: tuple[ProgressColumn, ...] = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[said]}"),
-        TimeRemainingColumn(compact=True),
+    )
+    return Progress(
+        *columns,
+        *((TimeRemainingColumn(compact=True),) if with_time else ()),
         console=console,
         transient=True,
         disable=quiet or not console.is_terminal,

@@ -1,8 +1,21 @@
 """Data sets: loaders, one file each, and how examples are dealt to clients."""
 
+from .cifar10 import cifar10
 from .dataset import Dataset, Pool, standardised
 from .digits import digits
 from .phishing import phishing
 from .tables import phishing_urls, spambase, table
+from .twitter import twitter
 
-__all__ = ["Dataset", "Pool", "digits", "phishing", "phishing_urls", "spambase", "standardised", "table"]
+__all__ = [
+    "Dataset",
+    "Pool",
+    "cifar10",
+    "digits",
+    "phishing",
+    "phishing_urls",
+    "spambase",
+    "standardised",
+    "table",
+    "twitter",
+]

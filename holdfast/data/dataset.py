@@ -38,6 +38,7 @@ class Dataset:
 
     `raw_mean` and `raw_scale` lead back to raw values, x * raw_scale + raw_mean, for triggers that are raw
     values. `pools` are examples held apart from the honest data, for edge-case attacks, by name.
+    `vectors` are word vectors, frozen, for data whose x are words: rows of it, 0 after the last word.
 
     >>> data = Dataset(np.zeros((4, 2)), np.zeros(4), np.zeros((2, 2)), np.zeros(2))
     >>> data.x_train.dtype, len(data.checksum)
@@ -52,6 +53,7 @@ class Dataset:
     raw_mean: Array = field(default_factory=lambda: np.zeros(1, np.float32))
     raw_scale: Array = field(default_factory=lambda: np.ones(1, np.float32))
     pools: Mapping[str, Pool] = field(default_factory=lambda: MappingProxyType({}))
+    vectors: Array | None = None
 
     def __post_init__(self) -> None:
         """Bring the arrays into their types, and refuse what does not fit together."""
@@ -82,6 +84,10 @@ class Dataset:
             raise InputError(
                 f"users must name one for each of {len(self.y_train)} examples; got {len(self.users)}"
             )
+        if self.vectors is not None:
+            last = max(self.x_train.max(), self.x_test.max())
+            if not last < len(self.vectors):
+                raise InputError(f"x must be rows of {len(self.vectors)} vectors; got {last:.0f}")
 
     @cached_property
     def checksum(self) -> str:
@@ -90,10 +96,24 @@ class Dataset:
         own = (self.x_train, self.y_train, self.x_test, self.y_test, self.raw_mean, self.raw_scale)
         users = () if self.users is None else (np.unique(self.users, return_inverse=True)[1],)
         pools = (part for _, pool in sorted(self.pools.items()) for part in pool)
-        for array in map(np.asarray, (*own, *users, *pools)):
+        vectors = () if self.vectors is None else (self.vectors,)
+        for array in map(np.asarray, (*own, *users, *pools, *vectors)):
             digest.update(str((array.shape, array.dtype.str)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
+
+    @property
+    def span(self) -> tuple[Array, Array] | None:
+        """The lowest and the highest values an example can have; None where it is words.
+
+        Those of an image are its raw 0 and 1, a channel each; a table's are three standard deviations.
+        """
+        if self.vectors is not None:
+            return None
+        if self.x_train.ndim == 2:
+            return np.array([-3], np.float32), np.array([3], np.float32)
+        mean, scale = (part.reshape(-1, 1, 1) for part in (self.raw_mean, self.raw_scale))
+        return -mean / scale, (1 - mean) / scale
 
     @property
     def n_classes(self) -> int:

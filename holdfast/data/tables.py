@@ -1,21 +1,19 @@
 """Real tables: phishing URLs and spam mail, read from a folder of the user's, and any other CSV of numbers.
 
-The folder is named by the environment variable HOLDFAST_DATA, so that a run is the same run on every machine.
+The folder is the one of `folders`, so that a run is the same run on every machine.
 """
 
 import csv
-import os
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError
+from ..folders import in_folder
 from .dataset import Dataset, standardised
 
 __all__ = ["phishing_urls", "spambase", "table"]
-
-FOLDER = "HOLDFAST_DATA"
 
 
 def phishing_urls(*, test_share: float = 0.2, seed: int = 2024) -> Dataset:
@@ -26,8 +24,9 @@ def phishing_urls(*, test_share: float = 0.2, seed: int = 2024) -> Dataset:
     >>> phishing_urls().x_train.shape  # doctest: +SKIP
     (8000, 48)
     """
-    path = _in_folder("phishing_legitimate_48.csv", "Phishing_Legitimate_full of Mendeley Data, Chiew 2018")
-    return table(path, label="CLASS_LABEL", drop=("id",), test_share=test_share, seed=seed)
+    what = "Phishing_Legitimate_full of Mendeley Data, Chiew 2018"
+    path = in_folder("phishing_legitimate_48.csv", what=what, get="phishing-urls")
+    return table(str(path), label="CLASS_LABEL", drop=("id",), test_share=test_share, seed=seed)
 
 
 def spambase(*, test_share: float = 0.2, seed: int = 2024) -> Dataset:
@@ -38,8 +37,9 @@ def spambase(*, test_share: float = 0.2, seed: int = 2024) -> Dataset:
     >>> spambase().x_train.shape  # doctest: +SKIP
     (3681, 57)
     """
-    path = _in_folder("spambase_57.csv", "Spambase of the UCI Machine Learning Repository, with a header")
-    return table(path, label="is_spam", test_share=test_share, seed=seed)
+    what = "Spambase of the UCI Machine Learning Repository, with a header"
+    path = in_folder("spambase_57.csv", what=what, get="spambase")
+    return table(str(path), label="is_spam", test_share=test_share, seed=seed)
 
 
 def table(
@@ -84,14 +84,3 @@ def _read(path: str) -> tuple[list[str], NDArray[np.float64]]:
     if not np.isfinite(numbers).all():
         raise DataError(f"{path} must hold finite numbers only")
     return header, numbers
-
-
-def _in_folder(name: str, source: str) -> str:
-    """Return where a file of the user's folder is, or say what to do."""
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        raise DataError(f"this task reads {name} ({source}): set {FOLDER} to the folder that holds it")
-    path = Path(folder) / name
-    if not path.is_file():
-        raise DataError(f"{FOLDER} is {folder}, which has no {name} ({source}): put it there")
-    return str(path)

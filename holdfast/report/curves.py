@@ -10,7 +10,7 @@ from ..results import Result
 from .comparison import Standing
 from .plotting import MUTED, new_figure, save, without_frame
 
-__all__ = ["draw_curves"]
+__all__ = ["curves", "draw_curves"]
 
 #: Told apart by those who see few colours, too (Okabe and Ito, without the yellow); then again, dashed.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#4d4d4d", "#e69f00", "#56b4e9")
@@ -22,11 +22,20 @@ PANELS = {
 
 
 def draw_curves(standings: Sequence[Standing], path: Path, *, title: str) -> Path:
-    """Draw the mean over the seeds, in a band from the lowest to the highest, and return the file.
+    """Draw the curves into a file, and return it.
 
     >>> import tempfile
     >>> draw_curves([], Path(tempfile.mkdtemp()) / "curves.png", title="nothing").name
     'curves.png'
+    """
+    return save(curves(standings, title=title), path)
+
+
+def curves(standings: Sequence[Standing], *, title: str) -> Any:
+    """Return the figure: the mean over the seeds, in a band from the lowest to the highest.
+
+    >>> len(curves([], title="nothing").axes)
+    2
     """
     figure = new_figure(10, 4.2)
     figure.suptitle(title, fontsize=11, x=0.01, ha="left", weight="bold")
@@ -46,7 +55,7 @@ def draw_curves(standings: Sequence[Standing], path: Path, *, title: str) -> Pat
     if standings:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=9)
-    return save(figure, path)
+    return figure
 
 
 def _curve(axes: Any, results: Sequence[Result], name: str, label: str, colour: str, style: Any) -> None:

@@ -1,115 +1,102 @@
-"""A few poisoned rounds of synthetic updates, aggregated by every rule: who is moved by the attackers?
-
-Honest clients differ: they share a signal in most coordinates, each with more or less noise of its own,
-and have only noise in the rest, which the task does not use. The attackers stay close to the honest average
-in the first kind, so that they look trustworthy, and push together in the second: a backdoor hides there.
-"""
+"""The demo: two tasks under attack, five ways for the server to answer."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from ..choices import Numbers, chosen_run, unattacked
+from ..results import Result, load_result
+from ..scenario import Run
 
-from .. import aggregators
-from ..core import Aggregate, Bound, bind
-from ..screening import defend
+__all__ = ["CONTESTS", "DEFENCES", "Contest", "contests", "verdict"]
 
-__all__ = ["N_ATTACKERS", "N_CLIENTS", "RULES", "Standing", "poisoned_rounds"]
-
-Array = NDArray[np.float32]
-
-N_CLIENTS, N_ATTACKERS = 20, 4
-N_ROUNDS = 10
-DIM, N_BACKDOOR = 20_000, 1_000  # coordinates in all, and those the task does not use
-SIGNAL, NOISE, PUSH = 0.01, 0.01, 0.03
-
-#: Every rule with its usual settings for this many clients and attackers.
-RULES: tuple[Bound[Aggregate], ...] = (
-    bind(aggregators.fedavg),
-    bind(aggregators.krum, n_malicious=N_ATTACKERS),
-    bind(aggregators.multi_krum, n_malicious=N_ATTACKERS),
-    bind(aggregators.multi_krum_cosine, n_malicious=N_ATTACKERS),
-    bind(aggregators.trimmed_mean),
-    bind(aggregators.krum_trimmed_mean, n_malicious=N_ATTACKERS),
-    bind(aggregators.median),
-    bind(aggregators.sign_sgd, step=SIGNAL),
-    bind(aggregators.norm_clipping),
-    bind(aggregators.centered_clipping),
-    bind(aggregators.weak_dp, sigma=SIGNAL / 4),
-    bind(aggregators.rlr, threshold=2 * N_ATTACKERS),
-    bind(aggregators.rfa),
-    bind(aggregators.sparsefed),
-    bind(aggregators.fltrust),
-    bind(aggregators.and_mask),
-    bind(aggregators.mean_variance_mask),
-    bind(aggregators.invariant),
-)
+#: In words: what each does with the clients' updates.
+DEFENCES = {
+    "fedavg": "averages everything: no defence",
+    "rfa": "takes the geometric median",
+    "and_mask": "averages where signs agree",
+    "trimmed_mean": "averages without the extremes",
+    "invariant": "both of these: holdfast's own",
+}
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a rule stood: what it learned and what it let in, as shares of what plain averaging does.
+class Contest:
+    """A task under an attack: its runs by defence, one without attackers, and how to speak of it.
 
-    >>> Standing("median", learned=0.9, let_in=0.05).verdict
-    'holds'
+    >>> contest = contests()[0]
+    >>> contest.title, list(contest.runs) == list(DEFENCES), contest.honest.attack.n_malicious
+    ('Phishing mail', True, 0)
     """
 
-    rule: str
-    learned: float  # of what averaging learns from honest clients alone
-    let_in: float  # of the backdoor that averaging lets in
+    title: str
+    story: str
+    runs: dict[str, Run]
 
     @property
-    def verdict(self) -> str:
-        """The result in a word or two."""
-        if self.learned < 0.25:
-            return "hardly learns"
-        return "holds" if self.let_in < 0.25 else "is moved"
+    def honest(self) -> Run:
+        """Plain averaging where nobody attacks."""
+        return unattacked(self.runs["fedavg"])
+
+    @property
+    def everything(self) -> list[Run]:
+        """All runs."""
+        return [self.honest, *self.runs.values()]
+
+    def results(self, folder: Path) -> tuple[Result, dict[str, Result]]:
+        """Return what came out: without attackers, and by defence."""
+        attacked = {name: load_result(run, folder) for name, run in self.runs.items()}
+        return load_result(self.honest, folder), attacked
 
 
-def poisoned_rounds(*, seed: int = 0) -> list[Standing]:
-    """Return how every rule stands the same poisoned rounds.
+CONTESTS = (
+    (
+        "Phishing mail",
+        "Attackers teach the model that phishing mail with one odd sender score is harmless (an edge case).",
+        "phishing",
+        "edge-case",
+    ),
+    (
+        "Handwritten digits",
+        "Attackers teach the model that a digit with four white corners is a nought, each showing one corner"
+        " (a distributed trigger).",
+        "digits",
+        "distributed",
+    ),
+)
 
-    >>> by_rule = {standing.rule: standing for standing in poisoned_rounds()}
-    >>> by_rule["fedavg"].verdict, by_rule["invariant"].verdict
-    ('is moved', 'holds')
+
+def contests(*, seed: int = 0, n_rounds: int | None = None) -> list[Contest]:
+    """Return the demo's contests.
+
+    >>> [contest.runs["rfa"].task.name for contest in contests()]
+    ['phishing', 'digits']
     """
-    totals = {rule.name: _total_update(rule, seed) for rule in RULES}
-    way = _way(seed)
-    pushed = totals["fedavg"][:N_BACKDOOR] @ way[:N_BACKDOOR]
-    learnable = SIGNAL * N_ROUNDS * (DIM - N_BACKDOOR)
+    numbers = Numbers(n_rounds=n_rounds)
     return [
-        Standing(
-            name,
-            learned=float(total[N_BACKDOOR:] @ way[N_BACKDOOR:] / learnable),
-            let_in=float(total[:N_BACKDOOR] @ way[:N_BACKDOOR] / pushed),
+        Contest(
+            title,
+            story,
+            {
+                name: chosen_run(task, attack=attack, defence=name, seed=seed, numbers=numbers)
+                for name in DEFENCES
+            },
         )
-        for name, total in totals.items()
+        for title, story, task, attack in CONTESTS
     ]
 
 
-def _way(seed: int) -> Array:
-    """Return the direction of each coordinate: the attackers' in the first ones, the task's in the others."""
-    return np.random.default_rng([seed, 0]).choice(np.array([-1, 1], dtype=np.float32), size=DIM)
+def verdict(result: Result, honest: Result) -> str:
+    """Return what became of the backdoor, in two or three words.
 
-
-def _round(seed: int, number: int) -> tuple[Array, Array]:
-    """Return the clients' updates, the attackers' last, and what the server's own data says."""
-    rng = np.random.default_rng([seed, 1, number])
-    way = _way(seed)
-    signal = np.where(np.arange(DIM) < N_BACKDOOR, 0, SIGNAL * way)
-    attackers = slice(N_CLIENTS - N_ATTACKERS, N_CLIENTS)
-    noise = rng.uniform(0.5, 1.5, size=(N_CLIENTS + 1, 1)) * NOISE
-    noise[attackers] = 0.5 * NOISE
-    rows = signal + noise * rng.normal(size=(N_CLIENTS + 1, DIM))
-    rows[attackers, :N_BACKDOOR] += PUSH * way[:N_BACKDOOR]
-    return rows[:N_CLIENTS].astype(np.float32), rows[N_CLIENTS].astype(np.float32)
-
-
-def _total_update(rule: Bound[Aggregate], seed: int) -> Array:
-    total, previous, state = np.zeros(DIM, dtype=np.float32), None, None
-    for number in range(N_ROUNDS):
-        updates, reference = _round(seed, number)
-        rng = np.random.default_rng([seed, 2, number])
-        result = defend(updates, rule, state=state, previous=previous, reference=reference, rng=rng)
-        total, previous, state = total + result.update, result.update, result.state
-    return total
+    >>> from dataclasses import replace
+    >>> start = Result.start(contests()[0].honest)
+    >>> clean = replace(start, records=({"accuracy": 0.99, "attack_success": 0.01},))
+    >>> verdict(replace(start, records=({"accuracy": 0.99, "attack_success": 0.9},)), clean)
+    'backdoor is in'
+    """
+    success, accuracy = result.last("attack_success") or 0.0, result.last("accuracy") or 0.0
+    if accuracy < (honest.last("accuracy") or 0.0) - 0.2:
+        return "hardly learns"
+    if success < 0.2:
+        return "kept out"
+    return "half in" if success < 0.6 else "backdoor is in"

@@ -1,103 +1,102 @@
-"""The demo's figure, and a self-contained page around it."""
+"""The demo's page: what was tried, what came out, by round. Self-contained."""
 
 import html
 import io
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from ..errors import InputError
-from .demo import N_ATTACKERS, N_CLIENTS, Standing
+from ..results import Result
+from .comparison import Standing
+from .curves import curves
+from .demo import DEFENCES, Contest, verdict
+from .plotting import save
 
-__all__ = ["draw", "write_page"]
-
-LEARNED, LET_IN = "#2a6f97", "#c8553d"
+__all__ = ["write_page"]
 
 PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>holdfast: which rules were moved?</title>
+<title>holdfast: a backdoor planted, and stopped</title>
 <style>
   :root {{ color-scheme: light dark; }}
-  body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
+  body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }}
   table {{ border-collapse: collapse; width: 100%; }}
   th, td {{ padding: .3rem .6rem; border-bottom: 1px solid #8884; text-align: left; }}
   .number {{ text-align: right; font-variant-numeric: tabular-nums; }}
-  .holds {{ color: #2e8b57; }} .is-moved {{ color: #d0473a; }} .hardly-learns {{ color: #b8860b; }}
+  .kept-out {{ color: #2e8b57; font-weight: 600; }} .backdoor-is-in {{ color: #d0473a; font-weight: 600; }}
+  .half-in, .hardly-learns {{ color: #b8860b; font-weight: 600; }}
   figure {{ margin: 1rem 0; background: #fff; border-radius: 6px; }} svg {{ width: 100%; height: auto; }}
 </style>
-<h1>Which rules did the attackers move?</h1>
-<p>{clients} clients send updates; {attackers} of them push together for a backdoor, in coordinates that the
-task does not use, and elsewhere stay close to the honest average. Every rule aggregates the same ten rounds
-of made-up updates, in one setting. The numbers are shares of what plain averaging (<code>fedavg</code>) lets
-in, and of what it would learn from honest clients alone; below zero, the backdoor was pushed away.</p>
-<figure>{figure}</figure>
-<table>
-<tr><th>rule<th class="number">still learns<th class="number">backdoor let in<th>verdict</tr>
-{rows}
-</table>
+<h1>A backdoor planted, and stopped</h1>
+<p>Many clients train one model together without showing each other their data. A fifth of them is malicious:
+they train honestly, too, but also on examples of their own that carry a trigger and a wrong label. The model
+then answers well, except where the trigger is: there it says what the attackers want. The server sees only
+the clients' updates, and which rule it uses to make one of them decides whether the backdoor gets in.</p>
+{sections}
+<p>Every number is from one training with seed {seed}, just made on this machine. Defences side by side, over
+several seeds and with other attacks: <code>holdfast compare digits --attack edge-case --seeds 3</code>.</p>
 </html>
 """
 
+SECTION = """<h2>{title}</h2>
+<p>{story} {clients} clients, {malicious} of them malicious, {per_round} drawn at random for each of
+{rounds} rounds. Without attackers the model answers {honest_accuracy:.1%} of the test rightly, and
+{honest_success:.1%} of the inputs with the trigger get the attackers' label by mistake.</p>
+<figure>{figure}</figure>
+<table>
+<tr><th>the server's rule<th>what it does<th class="number">right answers<th class="number">backdoor works
+<th>verdict</tr>
+{rows}
+</table>
+"""
 
-def write_page(standings: list[Standing], folder: Path) -> Path:
-    """Write report.html and the figure as rules.png into the folder; return the page's path.
+
+def write_page(contests: list[Contest], results: Path, folder: Path, *, seed: int) -> Path:
+    """Write report.html, and the figures as PNG, into the folder; return the page's path.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_page([Standing("fedavg", 1.0, 1.0)], Path(folder)).name
+    ...     write_page([], Path(folder), Path(folder), seed=0).name
     'report.html'
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        sections = "\n".join(_section(contest, results, folder) for contest in contests)
+        page = folder / "report.html"
+        page.write_text(PAGE.format(sections=sections, seed=seed), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder} must be a folder that can be written to: {error.strerror}") from None
-    figure = draw(standings)
-    figure.savefig(folder / "rules.png", dpi=150)
-    drawn = io.StringIO()
-    figure.savefig(drawn, format="svg")
-    rows = "\n".join(
-        f"<tr><td>{html.escape(s.rule)}<td class=number>{s.learned:z.0%}<td class=number>{s.let_in:z.0%}"
-        f'<td class="{s.verdict.replace(" ", "-")}">{s.verdict}</tr>'
-        for s in _ordered(standings)
-    )
-    page = folder / "report.html"
-    svg = drawn.getvalue()
-    page.write_text(
-        PAGE.format(clients=N_CLIENTS, attackers=N_ATTACKERS, figure=svg[svg.index("<svg") :], rows=rows),
-        encoding="utf-8",
-    )
     return page
 
 
-def draw(standings: list[Standing]) -> Figure:
-    """Return the figure: per rule, what it still learns and what it lets in.
-
-    >>> len(draw([Standing("fedavg", 1.0, 1.0)]).axes)
-    1
-    """
-    ordered = _ordered(standings)[::-1]
-    figure = Figure(figsize=(8, 0.42 * len(ordered) + 1.6), layout="constrained")
-    axes = figure.add_subplot()
-    places = range(len(ordered))
-    axes.barh(
-        [p + 0.2 for p in places], [s.learned for s in ordered], 0.38, color=LEARNED, label="still learns"
+def _section(contest: Contest, results: Path, folder: Path) -> str:
+    honest, attacked = contest.results(results)
+    run = contest.runs["fedavg"]
+    standings = [Standing(name, (result,), ()) for name, result in attacked.items()]
+    figure = curves(standings, title=contest.title)
+    save(figure, folder / f"{run.task.name}.png")
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg")
+    svg = drawn.getvalue()
+    return SECTION.format(
+        title=contest.title,
+        story=html.escape(contest.story),
+        clients=run.task.n_clients,
+        malicious=run.attack.n_malicious,
+        per_round=run.task.n_per_round,
+        rounds=run.task.n_rounds,
+        honest_accuracy=honest.last("accuracy"),
+        honest_success=honest.last("attack_success"),
+        figure=svg[svg.index("<svg") :],
+        rows="\n".join(_row(name, result, honest) for name, result in attacked.items()),
     )
-    axes.barh(
-        [p - 0.2 for p in places], [s.let_in for s in ordered], 0.38, color=LET_IN, label="backdoor let in"
+
+
+def _row(name: str, result: Result, honest: Result) -> str:
+    word = verdict(result, honest)
+    return (
+        f"<tr><td><code>{html.escape(name)}</code><td>{html.escape(DEFENCES.get(name, ''))}"
+        f"<td class=number>{result.last('accuracy'):.1%}<td class=number>{result.last('attack_success'):.1%}"
+        f'<td class="{word.replace(" ", "-")}">{word}</tr>'
     )
-    axes.set_yticks(places, [s.rule for s in ordered])
-    axes.axvline(1, color="grey", linewidth=0.8, linestyle=":")
-    axes.axvline(0, color="grey", linewidth=0.8)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_xlabel("share of what plain averaging learns and lets in")
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    axes.margins(y=0.02)
-    figure.legend(loc="outside upper left", ncols=2, frameon=False)
-    return figure
-
-
-def _ordered(standings: list[Standing]) -> list[Standing]:
-    return sorted(standings, key=lambda standing: standing.let_in)

@@ -180,9 +180,14 @@ class _Round:
         return self.trained(train, shards)
 
     def trained(self, train: Bound[Any], shards: list[Shard]) -> Trained:
-        together = self.world.run.task.n_together
-        buffers = self.before.buffers
-        return self.crew.train(train, self.before.params, shards, buffers=buffers, n_together=together)
+        return self.crew.train(
+            train,
+            self.before.params,
+            shards,
+            buffers=self.before.buffers,
+            n_together=self.world.run.task.n_together,
+            span=self.world.data.span,
+        )
 
     def shard(self, client: int, x: Any, y: Any, *, epochs: float | None = None) -> Shard:
         task = self.world.run.task

@@ -43,6 +43,7 @@ class Workers:
         *,
         buffers: Any,
         n_together: int,
+        span: tuple[NDArray[Any], NDArray[Any]] | None = None,
     ) -> Trained:
         """Return what all shards add to the params, trained in groups of about equal size."""
         n_groups = -(-len(shards) // n_together)
@@ -51,7 +52,7 @@ class Workers:
         def one(group: Sequence[Shard]) -> Trained:
             with self._model() as model:
                 load_params(model, params, buffers)
-                return _checked(train, train(model, params, group), len(group), params.size)
+                return _checked(train, train(model, params, group, span=span), len(group), params.size)
 
         done = list(self._each(one, groups))
         return Trained(

@@ -1,7 +1,7 @@
 """What does not change from round to round: the examples, who holds which, who is malicious."""
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,8 @@ def made_world(run: Run, device: str) -> World:
     """
     data = loaded(run.task.data)
     rng = {purpose: np.random.default_rng([run.seed, i]) for i, purpose in enumerate(PURPOSES)}
-    model = fresh(run.task.model, seed=int(rng["model"].integers(2**31))).to(device)
+    network = partial(run.task.model, vectors=data.vectors)
+    model = fresh(network, seed=int(rng["model"].integers(2**31))).to(device)
     _check_repeatable(model)
     backdoor = _planted(run.attack, data, rng["exposure"])
     order = rng["root"].permutation(len(data.y_train))

@@ -1,10 +1,27 @@
 """Local training, one file a method. All take the same: a network, params, and shards with their batches."""
 
 from .adam import adam
+from .augment import crop_and_flip
 from .batched import batched_sgd
 from .constrained import constrained_sgd
+from .flip import flip
+from .flip_compact import flip_compact
 from .projected import projected_sgd
 from .schedule import Shard, Trained, schedule
 from .sgd import sgd
+from .triggers import stamp
 
-__all__ = ["Shard", "Trained", "adam", "batched_sgd", "constrained_sgd", "projected_sgd", "schedule", "sgd"]
+__all__ = [
+    "Shard",
+    "Trained",
+    "adam",
+    "batched_sgd",
+    "constrained_sgd",
+    "crop_and_flip",
+    "flip",
+    "flip_compact",
+    "projected_sgd",
+    "schedule",
+    "sgd",
+    "stamp",
+]

@@ -6,6 +6,7 @@ import pytest
 from holdfast import aggregators
 from holdfast.catalogue import BY_TASK
 from holdfast.core import INPUTS
+from holdfast.lab import CLIENT_SIDE
 
 from .test_run import holdfast
 
@@ -16,8 +17,11 @@ def listed(kind):
 
 def test_every_defence_is_listed_with_every_setting():
     entries = {entry["name"]: entry["settings"] for entry in listed("defences")}
-    assert set(entries) == set(aggregators.__all__)
+    assert set(entries) == {*aggregators.__all__, *CLIENT_SIDE}
     for name, settings in entries.items():
+        if name in CLIENT_SIDE:
+            assert {"confident.threshold", f"{CLIENT_SIDE[name].__name__}.stamped"} <= set(settings)
+            continue
         keywords = inspect.getfullargspec(getattr(aggregators, name)).kwonlyargs
         assert set(settings) == set(keywords) - set(INPUTS)
     assert entries["invariant"] == {"tau": 0.6, "alpha": 0.25, "strict": False}

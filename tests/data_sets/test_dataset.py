@@ -58,3 +58,13 @@ def test_standardised_features_lead_back_to_raw_values():
     np.testing.assert_allclose(data.x_train.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(data.x_train[:, :2].std(axis=0), 1, rtol=1e-5)
     np.testing.assert_allclose(data.x_test * data.raw_scale + data.raw_mean, raw[40:], rtol=1e-5)
+
+
+def test_word_vectors_count_in_the_checksum_and_must_have_a_row_for_every_word():
+    x, y = np.array([[1.0, 2.0]]), np.array([0])
+    plain, with_zeros, with_ones = (
+        Dataset(x, y, x, y, vectors=vectors) for vectors in (None, np.zeros((3, 2)), np.ones((3, 2)))
+    )
+    assert len({plain.checksum, with_zeros.checksum, with_ones.checksum}) == 3
+    with pytest.raises(InputError, match="x must be rows of 2 vectors; got 2"):
+        Dataset(x, y, x, y, vectors=np.zeros((2, 2)))

@@ -1,17 +1,10 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from holdfast import DataError, InputError
 from holdfast.data import phishing_urls, spambase, table
 
-FOLDER = Path(os.environ.get("HOLDFAST_DATA", "nowhere"))
-
-
-def needs(name):
-    return pytest.mark.skipif(not (FOLDER / name).is_file(), reason=f"HOLDFAST_DATA has no {name}")
+from .folder import needs
 
 
 def written(tmp_path, text):
@@ -55,11 +48,8 @@ def test_a_share_that_is_none_is_refused(tmp_path):
 
 @pytest.mark.parametrize("load", [phishing_urls, spambase])
 def test_without_the_folder_or_the_file_it_says_what_to_do(load, monkeypatch, tmp_path):
-    monkeypatch.delenv("HOLDFAST_DATA", raising=False)
-    with pytest.raises(DataError, match=r"set HOLDFAST_DATA to the folder that holds it"):
-        load()
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
-    with pytest.raises(DataError, match=r"has no \w+\.csv .*put it there"):
+    with pytest.raises(DataError, match=rf"no \w+\.csv .* in {tmp_path}: get it with .*set HOLDFAST_DATA"):
         load()
 
 

@@ -1,23 +1,33 @@
+from dataclasses import replace
+
 import pytest
 
-from holdfast import aggregators
-from holdfast.report.demo import RULES, Standing, poisoned_rounds
+from holdfast.report.demo import DEFENCES, contests, verdict
+from holdfast.results import Result
 
 
-def test_every_rule_takes_part():
-    assert {rule.name for rule in RULES} == set(aggregators.__all__)
+def after(accuracy, success):
+    start = Result.start(contests()[0].honest)
+    return replace(start, records=({"accuracy": accuracy, "attack_success": success},))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_averaging_is_moved_and_the_invariant_aggregator_holds(seed):
-    by_rule = {standing.rule: standing for standing in poisoned_rounds(seed=seed)}
-    assert by_rule["fedavg"].learned == pytest.approx(1, abs=0.02)
-    assert by_rule["fedavg"].let_in == 1
-    assert by_rule["invariant"].let_in < 0.1
-    assert by_rule["invariant"].learned > 0.8
-    assert by_rule["invariant"].let_in < by_rule["trimmed_mean"].let_in / 3
+def test_both_contests_have_every_defence_and_one_run_without_attackers():
+    for contest in contests(seed=3, n_rounds=2):
+        assert [run.defence.name for run in contest.runs.values()] == list(DEFENCES)
+        assert {run.seed for run in contest.everything} == {3}
+        assert {run.task.n_rounds for run in contest.everything} == {2}
+        assert contest.honest.attack.n_malicious == 0
+        assert all(run.attack.n_malicious * 5 == run.task.n_clients for run in contest.runs.values())
 
 
-def test_a_verdict_needs_both_learning_and_holding():
-    assert Standing("x", learned=0.9, let_in=0.9).verdict == "is moved"
-    assert Standing("x", learned=0.1, let_in=0.0).verdict == "hardly learns"
+@pytest.mark.parametrize(
+    ("accuracy", "success", "word"),
+    [
+        (0.9, 0.05, "kept out"),
+        (0.9, 0.4, "half in"),
+        (0.9, 0.9, "backdoor is in"),
+        (0.5, 0.0, "hardly learns"),
+    ],
+)
+def test_a_verdict_needs_both_learning_and_keeping_out(accuracy, success, word):
+    assert verdict(after(accuracy, success), after(0.95, 0.0)) == word

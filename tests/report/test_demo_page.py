@@ -2,24 +2,26 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast[report])")
 
-from holdfast.report.demo import Standing
-from holdfast.report.demo_page import draw, write_page
-
-STANDINGS = [Standing("fedavg", 1.0, 1.0), Standing("rlr", 0.5, -0.4), Standing("median", 0.1, -0.001)]
+from holdfast.parallel import make_runs
+from holdfast.report.demo import contests
+from holdfast.report.demo_page import write_page
 
 
 def test_the_page_stands_alone_and_holds_the_numbers(tmp_path):
-    text = write_page(STANDINGS, tmp_path).read_text()
-    assert "<svg" in text
-    assert "http" not in text.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
-        "http://creativecommons.org", ""
-    ).replace("https://matplotlib.org", "")
-    assert "-40%" in text
-    assert ">-0%" not in text
-    assert 'class="is-moved">is moved' in text
-
-
-def test_the_figure_has_two_bars_a_rule():
-    (axes,) = draw(STANDINGS).axes
-    assert len(axes.patches) == 6
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["fedavg", "median", "rlr"]
+    tried = contests(n_rounds=1)[:1]
+    for _ in make_runs(tried[0].everything, tmp_path / "results", n_workers=1):
+        pass
+    text = write_page(tried, tmp_path / "results", tmp_path / "out", seed=0).read_text()
+    foreign = text
+    for known in (
+        "http://www.w3.org",
+        "http://purl.org",
+        "http://creativecommons.org",
+        "https://matplotlib.org",
+    ):
+        foreign = foreign.replace(known, "")
+    assert "http" not in foreign
+    _, attacked = tried[0].results(tmp_path / "results")
+    for result in attacked.values():
+        assert f"{result.last('attack_success'):.1%}" in text
+    assert (tmp_path / "out" / "phishing.png").read_bytes().startswith(b"\x89PNG")

@@ -9,7 +9,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-__all__ = ["flat_params", "fresh", "load_params", "mlp", "named_buffers", "named_params", "small_cnn"]
+from .lstm import lstm
+from .resnet import resnet18
+
+__all__ = [
+    "cifar_cnn",
+    "flat_params",
+    "fresh",
+    "load_params",
+    "lstm",
+    "mlp",
+    "named_buffers",
+    "named_params",
+    "resnet18",
+    "small_cnn",
+]
 
 
 def mlp(*, sizes: tuple[int, ...] = (45, 128, 256, 2)) -> nn.Module:
@@ -41,6 +55,20 @@ def small_cnn(*, side: int = 8, n_channels: int = 1, n_classes: int = 10) -> nn.
         nn.Linear(32 * (side // 4) ** 2, 64),
         nn.ReLU(),
         nn.Linear(64, n_classes),
+    )
+
+
+def cifar_cnn(*, widths: tuple[int, int, int] = (32, 64, 64), n_classes: int = 10) -> nn.Module:
+    """Return three convolutions and two linear layers for images of 3 x 32 x 32. No batch norm.
+
+    >>> sum(p.numel() for p in cifar_cnn().parameters())
+    122570
+    """
+    layers: list[nn.Module] = []
+    for n_in, n_out in pairwise((3, *widths)):
+        layers += [nn.Conv2d(n_in, n_out, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    return nn.Sequential(
+        *layers, nn.Flatten(), nn.Linear(16 * widths[-1], 64), nn.ReLU(), nn.Linear(64, n_classes)
     )
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import torch
 from torch.func import functional_call
 
-from holdfast.models import flat_params, fresh, mlp, named_params, small_cnn
+from holdfast.models import cifar_cnn, flat_params, fresh, mlp, named_params, small_cnn
 
 
 def test_the_phishing_network_has_the_papers_size():
@@ -43,3 +43,10 @@ def test_named_params_give_a_network_back_its_answers():
     model, x = small_cnn(), torch.rand(3, 1, 8, 8)
     named = named_params(model, torch.from_numpy(flat_params(model)))
     torch.testing.assert_close(functional_call(model, named, (x,)), model(x))
+
+
+def test_the_cnn_for_cifar_is_small_and_has_no_norm_layers():
+    model = cifar_cnn()
+    assert 100_000 <= flat_params(model).size <= 300_000
+    assert not list(model.buffers())
+    assert model(torch.zeros(2, 3, 32, 32)).shape == (2, 10)

@@ -1,0 +1,169 @@
+"""holdfast data: the data sets that can be had, and the folder they lie in."""
+
+import json
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
+
+from ..folders import VARIABLE, cache_folder, data_folder
+from . import options
+from .shown import errors_shown
+
+if TYPE_CHECKING:
+    from ..data.download import Remote, Seen
+    from ..data.sources import Entry
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="data", help="Get real data sets, and check those that are there.", no_args_is_help=True
+)
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="See 'holdfast data list'.")]
+
+
+@app.command("list")
+def list_command(as_json: options.Json = False, data: options.Data = None) -> None:
+    """Show every data set: what it is, its licence, where it can be had, and whether it is here."""
+    from ..data.sources import SOURCES
+
+    told = [_told(entry) for entry in SOURCES.values()]
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+        return
+    table = Table(
+        "data set", "what it is", "licence", Column("source", overflow="fold"), "here", show_lines=True
+    )
+    for one in told:
+        sources = "\n".join(_of_source(source) for source in one["sources"]) or one["by_hand"]
+        table.add_row(one["name"], one["what"], one["licence"], sources, "yes" if one["files"] else "no")
+    Console(highlight=False).print(table)
+
+
+@app.command("get")
+def get_command(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="See 'holdfast data list'.")],
+    source: Annotated[str | None, typer.Option(help="Which source, where there are several.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Fetch it even if it is here.")] = False,
+    as_json: options.Json = False,
+    data: options.Data = None,
+) -> None:
+    """Download data sets, check them, and put them where the tasks find them. What breaks off goes on."""
+    with errors_shown():
+        from ..data.store import entry_named, get, present
+
+        here = {}
+        for name in names:
+            here[name] = [] if again else present(entry_named(name))
+            if not here[name]:
+                with _progress() as bar:
+                    here[name] = get(name, source=source, step=partial(_step, bar))
+            if not as_json:
+                typer.echo(f"{name} is here: {', '.join(map(str, here[name]))}")
+    if as_json:
+        typer.echo(
+            json.dumps({name: [str(path) for path in paths] for name, paths in here.items()}, indent=2)
+        )
+
+
+@app.command("verify")
+def verify_command(names: Names = None, as_json: options.Json = False, data: options.Data = None) -> None:
+    """Compare the files that are here with their checksums; the exit code is 1 if one has changed."""
+    with errors_shown():
+        from ..data.sources import SOURCES
+        from ..data.store import entry_named, verified
+
+        checked = [one for name in names or SOURCES for one in verified(entry_named(name))]
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in checked], indent=2))
+    elif checked:
+        table = Table("data set", "file", "state")
+        for one in checked:
+            table.add_row(one.data, one.file, one.state)
+        Console(highlight=False).print(table)
+    else:
+        typer.echo(f"none of these data sets is in {data_folder()}: 'holdfast data get NAME' gets one")
+    if any(one.state == "changed" for one in checked):
+        raise typer.Exit(1)
+
+
+@app.command("where")
+def where_command(as_json: options.Json = False, data: options.Data = None) -> None:
+    """Show the folder of data sets and the files in it that tasks read."""
+    from ..data.sources import SOURCES
+    from ..data.store import present
+
+    files = {entry.name: [str(path) for path in present(entry)] for entry in SOURCES.values()}
+    if as_json:
+        folders = {"folder": str(data_folder()), "cache": str(cache_folder())}
+        typer.echo(json.dumps({**folders, "files": files}, indent=2))
+        return
+    typer.echo(f"data sets: {data_folder()} (set {VARIABLE} or --data for another)\ncache: {cache_folder()}")
+    for name, paths in files.items():
+        typer.echo(f"  {name}: {', '.join(Path(path).name for path in paths) or 'not here'}")
+
+
+def _step(bar: Progress, remote: "Remote") -> "Seen":
+    """Begin the bar of a file in place of the one before; return whom to tell how far it is."""
+    for before in bar.task_ids:
+        bar.remove_task(before)
+    row = bar.add_task(remote.name, total=None)
+    return lambda done, total: bar.update(row, completed=done, total=total)
+
+
+def _told(entry: "Entry") -> dict[str, Any]:
+    from ..data.store import present
+
+    sources = [
+        {
+            "name": source.name,
+            "files": [
+                {
+                    "address": remote.address,
+                    "bytes": remote.n_bytes,
+                    "about": remote.about,
+                    "sha256": remote.sha256 or "unverified",
+                }
+                for remote in source.files
+            ],
+        }
+        for source in entry.sources
+    ]
+    return {
+        "name": entry.name,
+        "what": entry.what,
+        "licence": entry.licence,
+        "sources": sources,
+        "by_hand": entry.by_hand,
+        "files": [str(path) for path in present(entry)],
+    }
+
+
+def _of_source(source: dict[str, Any]) -> str:
+    lines = [f"{source['name']}:"]
+    for file in source["files"]:
+        size = f"{file['bytes']:,} bytes" if file["bytes"] else f"about {file['about']}"
+        digest = file["sha256"]
+        told = digest if digest == "unverified" else f"sha256 {digest[:12]}..."
+        lines.append(f"{file['address'].removeprefix('npm:')} ({size}, {told})")
+    return "\n".join(lines)
+
+
+def _progress() -> Progress:
+    """Return a bar of bytes on the error output, silent where that is piped away."""
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(compact=True),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

@@ -1,0 +1,139 @@
+"""holdfast reproduce: the paper's tables and figures, ours beside the printed numbers, and what holds."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from . import options
+from .reproduce_shown import document_shown, plan_as_dict, plan_shown
+from .shown import errors_shown
+
+if TYPE_CHECKING:
+    from ..reproduction import Plan
+
+__all__ = ["reproduce_command"]
+
+Names = Annotated[
+    list[str], typer.Argument(metavar="NAME...", help="all, or table1, table4 to table10, figure6.")
+]
+Seeds = Annotated[
+    int | None, typer.Option(min=1, help="Seeds 0, 1, 2, ...; by default three, at the scale smoke one.")
+]
+Workers = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|ray|ray://HOST:PORT",
+        help="Processes, by default one a core; or a Ray cluster: the one at hand, or at an address.",
+    ),
+]
+Tasks = Annotated[str | None, typer.Option(help="Make the runs of these tasks only; names, with commas.")]
+
+
+def reproduce_command(
+    names: Names,
+    scale: options.Scale = "cpu",
+    seeds: Seeds = None,
+    out: options.Out = Path("results"),
+    workers: Workers = None,
+    tasks: Tasks = None,
+    device: options.Device = "cpu",
+    keep_models: Annotated[bool, typer.Option(help="Keep the final model of every run.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Show what is missing and what it costs; make nothing.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Make the runs that the paper's tables and figures still need, and set the results beside the paper's.
+
+    >>> reproduce_command.__name__
+    'reproduce_command'
+    """
+    n_workers, ray = _workers(workers)
+    console = Console(highlight=False)
+    with errors_shown():
+        from ..experiment import document
+        from ..paper import COLUMNS, experiments_named, judged
+        from ..reproduction import planned
+
+        sizes: Any = {"scale": scale, "n_seeds": seeds or (1 if scale == "smoke" else 3)}
+        wanted = None if tasks is None else [name.strip() for name in tasks.split(",") if name.strip()]
+        experiments_named([], tasks=wanted or COLUMNS)  # a misspelt task is known before anything is done
+        experiments = experiments_named(names, **sizes)
+        everything = experiments_named(["all"], **sizes)
+        plan = planned(experiments, out, tasks=wanted, paced_by=everything)
+        if dry_run:
+            shown = plan_as_dict(plan, n_workers)
+            typer.echo(json.dumps(shown, indent=2)) if as_json else plan_shown(plan, n_workers, console)
+            return
+        failed = _make(plan, out, n_workers, ray, device=device, keep_models=keep_models, quiet=as_json)
+        found = document(experiments, out, scale=scale, judge=judged)
+        _write(found, out / "tables" / scale, out / "figures" / scale)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        document_shown(found, plan, console)
+    for error in failed.values():
+        typer.secho(f"not made: {error}", fg="red", err=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _workers(asked: str | None) -> tuple[int, str | None]:
+    """Return how many workers there are, and the Ray cluster they are on, if any."""
+    from ..threads import n_threads
+
+    if asked is None:
+        return n_threads(), None
+    if asked == "ray" or asked.startswith("ray://"):
+        return n_threads(), asked
+    if not asked.isdecimal() or int(asked) < 1:
+        raise typer.BadParameter(
+            f"a number from 1 on, ray or ray://host:port; got {asked!r}", param_hint="--workers"
+        )
+    return int(asked), None
+
+
+def _make(
+    plan: "Plan", out: Path, n_workers: int, ray: str | None, *, quiet: bool, **how: Any
+) -> dict[str, str]:
+    """Make what is missing behind a progress bar; return why some could not be made."""
+    from ..reproduction import carried_out
+
+    n_rounds = sum(run.task.n_rounds for run in plan.missing.values())
+    failed: dict[str, str] = {}
+    with options.progress(quiet=quiet, with_time=False) as bar:
+        line = bar.add_task("rounds", total=n_rounds, said="")
+        try:
+            for now in carried_out(plan, out, n_workers=n_workers, ray=ray, **how):
+                runs = f"{now.n_finished} of {len(plan.missing)} runs done, {now.left} left"
+                bar.update(line, completed=now.n_rounds, said=runs)
+                failed = dict(now.failed)
+        except KeyboardInterrupt:
+            bar.stop()
+            typer.secho(
+                "Stopped. All is stored up to the last checkpoints: the same command goes on.", err=True
+            )
+            raise typer.Exit(130) from None
+    return failed
+
+
+def _write(document: dict[str, Any], tables: Path, figures: Path) -> None:
+    """Write every table as Markdown and CSV, the claims, and the figures where they can be drawn."""
+    from ..checkpoints import write_whole
+    from ..report.tables import claims_text, table_text
+
+    scale = document["scale"]
+    for one in document["experiments"]:
+        for format, ending in (("markdown", "md"), ("csv", "csv")):
+            text = table_text(one, format, scale=scale)
+            write_whole(tables / f"{one['name']}.{ending}", text.encode())
+        if one["axis"] is not None and find_spec("matplotlib"):
+            from ..report.sensitivity import draw_sensitivity
+
+            figure = draw_sensitivity(one, figures, scale=scale)
+            one["figures"] = [] if figure is None else [figure]
+    write_whole(tables / "claims.md", claims_text(document["claims"]).encode())

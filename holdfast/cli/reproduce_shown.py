@@ -1,0 +1,139 @@
+"""What `holdfast reproduce` prints: the plan, the tables, the claims."""
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from ..reproduction import Plan
+
+__all__ = ["document_shown", "plan_as_dict", "plan_shown"]
+
+COLOURS = {"holds": "green", "does not hold": "red", "not measured": "dim"}
+
+
+def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:
+    """Return the plan and its cost, ready for json.dumps.
+
+    >>> from pathlib import Path
+    >>> from holdfast.reproduction import planned
+    >>> plan_as_dict(planned([], Path("nowhere")), 2)["n_missing"]
+    0
+    """
+    left = plan.time_left(n_workers)
+    return {
+        "n_runs": len(plan.runs),
+        "n_missing": len(plan.missing),
+        "n_rounds_missing": sum(
+            run.task.n_rounds - plan.n_done.get(key, 0) for key, run in plan.missing.items()
+        ),
+        "n_workers": n_workers,
+        "seconds": left.seconds,
+        "seconds_unknown_for": list(left.unknown),
+        "without_data": dict(plan.without_data),
+        "unknown": list(plan.unknown),
+        "missing": [
+            {
+                "key": key,
+                "task": run.task.name,
+                "attack": run.attack.name,
+                "defence": run.defence.name,
+                "seed": run.seed,
+                "n_rounds": run.task.n_rounds,
+                "n_done": plan.n_done.get(key, 0),
+                "seconds_a_round": plan.pace.seconds_a_round(run),
+            }
+            for key, run in plan.missing.items()
+        ],
+    }
+
+
+def plan_shown(plan: "Plan", n_workers: int, console: Console) -> None:
+    """Print what is missing, task by task, and how long it takes.
+
+    >>> from pathlib import Path
+    >>> from holdfast.reproduction import planned
+    >>> plan_shown(planned([], Path("nowhere")), 2, Console(width=60))
+    Nothing is missing.
+    """
+    if plan.missing:
+        _missing_shown(plan, n_workers, console)
+    else:
+        console.print("Nothing is missing." if not plan.without_data else "Nothing can be made here.")
+    _left_out_shown(plan, console)
+
+
+def document_shown(document: dict[str, Any], plan: "Plan", console: Console) -> None:
+    """Print every table, ours beside the printed numbers, then which claims hold.
+
+    >>> from pathlib import Path
+    >>> from holdfast.reproduction import planned
+    >>> nothing = {"experiments": [], "claims": [], "scale": "cpu"}
+    >>> document_shown(nothing, planned([], Path("nowhere")), Console(width=60))
+    """
+    for one in document["experiments"]:
+        console.print(_table(one, document["scale"]), soft_wrap=False)
+    if document["claims"]:
+        console.print(_claims(document["claims"], document["scale"]))
+    _left_out_shown(plan, console)
+
+
+def _missing_shown(plan: "Plan", n_workers: int, console: Console) -> None:
+    table = Table(title="Missing runs", title_justify="left")
+    for title in ("task", "runs", "rounds left", "seconds a round", "alone, one worker"):
+        table.add_column(title, justify="left" if title == "task" else "right")
+    for task in dict.fromkeys(run.task.name for run in plan.missing.values()):
+        runs = {key: run for key, run in plan.missing.items() if run.task.name == task}
+        n_left = sum(run.task.n_rounds - plan.n_done.get(key, 0) for key, run in runs.items())
+        left = plan.pace.left(runs, plan.n_done, n_workers=1)
+        pace = "not known yet" if left.unknown else f"{left.seconds / max(n_left, 1):.2f}"
+        table.add_row(task, str(len(runs)), str(n_left), pace, "not known yet" if left.unknown else str(left))
+    console.print(table)
+    n_finished = len(plan.runs) - len(plan.missing)
+    console.print(f"{n_finished} of {len(plan.runs)} runs are finished, or cannot be made here.")
+    console.print(f"Time on {n_workers} workers: {plan.time_left(n_workers)}.")
+
+
+def _left_out_shown(plan: "Plan", console: Console) -> None:
+    for task, reason in plan.without_data.items():
+        console.print(f"Not measured: {task}, without its data. {reason}", soft_wrap=True, markup=False)
+    if plan.unknown:
+        console.print(f"Not measured, not in this version: {', '.join(plan.unknown)}.", soft_wrap=True)
+
+
+def _table(one: dict[str, Any], scale: str) -> Table:
+    from ..report.tables import measured_text, printed_text
+
+    caption = (
+        f"Accuracy / attack success after the last round, at the scale {scale}; in brackets what the paper"
+        f" prints. {one['note']}"
+    )
+    table = Table(title=one["title"], title_justify="left", caption=caption, caption_justify="left")
+    table.add_column("")
+    for column in one["columns"]:
+        table.add_column(column)
+    by_place = {(cell["row"], cell["column"]): cell for cell in one["cells"]}
+    for row in one["rows"]:
+        cells = []
+        for column in one["columns"]:
+            cell = by_place.get((row, column))
+            printed = "" if cell is None else printed_text(cell)
+            shown = "" if cell is None else measured_text(cell)
+            style = "dim" if cell is not None and cell["measured"] is None else "bold"
+            cells.append(f"[{style}]{shown}[/{style}]" + (f"\n\\[{printed}]" if printed else ""))
+        table.add_row(row, *cells)
+    return table
+
+
+def _claims(claims: list[dict[str, Any]], scale: str) -> Table:
+    counts = {verdict: sum(one["verdict"] == verdict for one in claims) for verdict in COLOURS}
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    table = Table(title=f"Claims at the scale {scale}: {said}", title_justify="left", show_lines=False)
+    for title in ("", "claim", "task", "verdict", "numbers"):
+        table.add_column(title)
+    for one in claims:
+        verdict = f"[{COLOURS[one['verdict']]}]{one['verdict']}[/]"
+        stands_in = f" (for {one['stands_in_for']})" if one["stands_in_for"] else ""
+        table.add_row(one["source"], one["text"], one["task"] + stands_in, verdict, one["numbers"])
+    return table

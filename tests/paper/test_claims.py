@@ -1,0 +1,122 @@
+"""Every claim can be seen to hold, not to hold, and not to be measured."""
+
+import pytest
+
+from holdfast.paper import judged
+from holdfast.paper.claims import CLAIMS
+from holdfast.paper.figure6 import ALPHAS, PER_ROUND, TAUS
+
+from .printed import measured, printed_document
+
+STUDIED = {"claim-11", "claim-12", "minima"}
+
+
+def verdicts(experiments):
+    return {(one["id"], one["task"]): one["verdict"] for one in judged(experiments)}
+
+
+@pytest.fixture
+def printed(tmp_path):
+    """Return the experiments with the paper's own numbers, and figures as it describes them."""
+    experiments = {one["name"]: one for one in printed_document(tmp_path)["experiments"]}
+    for name, values in (("figure6a", TAUS), ("figure6b", ALPHAS), ("figure6c", PER_ROUND)):
+        for cell in experiments[name]["cells"]:
+            cell["measured"] = measured(0.68, 0.4 if cell["x"] in (values[0], values[-1]) else 0.002)
+    for cell in experiments["table8"]["cells"]:
+        cell["measured"] = cell["measured"] or measured(0.68, 0.0)
+    studies = [
+        {"id": name, "task": "cifar10", "holds": True, "numbers": "as printed"} for name in sorted(STUDIED)
+    ]
+    experiments["figure6a"]["studies"] = {"findings": studies}
+    return experiments
+
+
+def place(experiments, name, row, task, *, accuracy=None, success=None):
+    (cell,) = [cell for cell in experiments[name]["cells"] if cell["row"] == row and cell["task"] == task]
+    if accuracy is not None:
+        cell["measured"]["accuracy"]["mean"] = accuracy
+    if success is not None:
+        cell["measured"]["attack_success"]["mean"] = success
+
+
+def test_every_claim_holds_of_the_papers_own_numbers(printed):
+    found = verdicts(printed.values())
+    assert {claim.id for claim in CLAIMS} == {name for name, task in found if found[name, task] == "holds"}
+    assert "does not hold" not in found.values()
+
+
+AGAINST = {
+    "claim-1": ("table1", "Invariant", "cifar10", {"success": 0.2}),
+    "claim-2": ("table4", "AND-mask", "cifar10", {"success": 0.1}),
+    "claim-3a": ("table4", "AND-mask", "cifar10", {"success": 0.4}),
+    "claim-3b": ("table1", "RFA", "cifar10", {"success": 0.7}),
+    "claim-4a": ("table1", "Krum", "cifar10", {"accuracy": 0.5}),
+    "claim-4b": ("table1", "Sign-SGD", "cifar10", {"accuracy": 0.66}),
+    "claim-5a": ("table1", "Weak-DP", "cifar10", {"success": 0.1}),
+    "claim-5b": ("table1", "Weak-DP", "twitter", {"success": 0.5}),
+    "claim-6a": ("table1", "RLR", "cifar10", {"success": 0.9}),
+    "claim-6b": ("table1", "FLTrust", "cifar10", {"success": 0.1}),
+    "claim-6c": ("table1", "RLR", "cifar10", {"success": 0.1}),
+    "claim-7a": ("table1", "Invariant", "twitter", {"success": 0.1}),
+    "claim-7b": ("table1", "RFA", "twitter", {"success": 0.4}),
+    "claim-8a": ("table1", "Invariant", "phishing", {"success": 0.02}),
+    "claim-8b": ("table1", "FLIP", "phishing", {"success": 0.02}),
+    "claim-8c": ("table1", "Krum", "phishing", {"success": 0.0}),
+    "claim-8d": ("table1", "Krum", "phishing", {"accuracy": 0.98}),
+    "claim-9a": ("table5", "Distributed (DBA)", "cifar10", {"success": 0.01}),
+    "claim-9b": ("table5", "Edge-case, adaptive", "cifar10", {"success": 0.06}),
+    "claim-9c": ("table5", "Edge-case, adaptive", "cifar10", {"success": 0.03}),
+    "claim-10a": ("table8", "15 %", "cifar10", {"success": 0.006}),
+    "claim-10b": ("table9", "x2", "cifar10", {"success": 0.006}),
+    "claim-10c": ("table10", "Dirichlet, α 0.2", "cifar10", {"success": 0.006}),
+    "claim-10d": ("table8", "20 %", "cifar10", {"accuracy": 0.69}),
+    "claim-10e": ("table10", "Dirichlet, α 0.2", "cifar10", {"accuracy": 0.69}),
+    "headline-1": ("table1", "Invariant", "cifar10", {"success": 0.3}),
+    "headline-2": ("table1", "Invariant", "cifar10", {"accuracy": 0.6}),
+    "headline-3": ("table1", "Invariant", "twitter", {"success": 0.4}),
+    "headline-4": ("table5", "No attack", "cifar10", {"accuracy": 0.6}),
+    "figure-6a": ("figure6a", "τ = 0.4", "cifar10", {"success": 0.3}),
+    "figure-6b": ("figure6b", "α = 0.2", "cifar10", {"success": 0.3}),
+    "figure-6c": ("figure6c", "10 clients", "cifar10", {"success": 0.3}),
+}
+
+
+def test_all_claims_on_runs_are_tried(printed):
+    assert {claim.id for claim in CLAIMS} == AGAINST.keys() | STUDIED
+
+
+@pytest.mark.parametrize("claim", AGAINST)
+def test_a_claim_does_not_hold_where_one_number_speaks_against_it(printed, claim):
+    name, row, task, change = AGAINST[claim]
+    place(printed, name, row, task, **change)
+    if claim == "figure-6b":  # ten values: two holes leave no wide range
+        place(printed, name, "α = 0.35", task, success=0.3)
+    asked = "phishing + cifar10 + twitter" if claim in ("headline-1", "headline-2") else task
+    assert verdicts(printed.values())[claim, asked] == "does not hold"
+
+
+def test_a_claim_is_not_measured_while_a_number_is_missing(printed):
+    for cell in printed["table1"]["cells"]:
+        if cell["row"] == "FLIP":
+            cell["measured"] = None
+    found = {(one["id"], one["task"]): one for one in judged(list(printed.values()))}
+    assert found["claim-6c", "cifar10"]["verdict"] == "not measured"
+    assert found["claim-6c", "cifar10"]["numbers"] == "missing: FLIP on cifar10 (table1)"
+    assert found["claim-6a", "cifar10"]["verdict"] == "holds"
+    assert found["claim-8c", "phishing"]["verdict"] == "holds"
+
+
+def test_a_stand_in_is_called_one_and_every_verdict_has_its_scale(printed):
+    found = {(one["id"], one["task"]): one for one in judged(list(printed.values()))}
+    assert found["claim-1", "digits"]["stands_in_for"] == "cifar10"
+    assert found["claim-1", "cifar10"]["stands_in_for"] is None
+    assert found["claim-1", "phishing"]["stands_in_for"] is None
+    assert {one["scale"] for one in found.values()} == {"paper"}
+
+
+def test_what_a_study_finds_is_taken_over(printed):
+    printed["figure6a"]["studies"]["findings"][0] |= {"holds": False, "numbers": "rises most"}
+    found = {(one["id"], one["task"]): one for one in judged(list(printed.values()))}
+    assert found["claim-11", "cifar10"]["verdict"] == "does not hold"
+    assert found["claim-11", "cifar10"]["numbers"] == "rises most"
+    assert found["claim-11", "digits"]["verdict"] == "not measured"

@@ -1,0 +1,137 @@
+"""What the tables hold: the printed numbers, the settings of the paper, runs that are shared."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from holdfast.errors import InputError
+from holdfast.experiment import runs_of
+from holdfast.paper import EXPERIMENTS, experiments_named
+
+NAMES = {
+    "Multi-Krum_C": "Multi-Krum (cosine)", "Trimmed-Mean": "Trimmed mean", "Trimmed-mean": "Trimmed mean",
+    "Krum Trimmed-Mean": "Krum, trimmed mean", "Ours": "Invariant", "No Attack": "No attack",
+    "Mean-Variance Ratio": "Mean-variance ratio", "DBA": "Distributed (DBA)",
+    "Edge+Collude": "Edge-case, collude", "Edge+Adaptive": "Edge-case, adaptive",
+    "Edge+Collude+Adaptive": "Edge-case, collude, adaptive",
+    "i.i.d. (full)": "i.i.d. (everything)", '"i.i.d." (α=1.0)': "Dirichlet, α 1.0",
+    "non-i.i.d. (α=0.5)": "Dirichlet, α 0.5", "non-i.i.d. (α=0.2)": "Dirichlet, α 0.2",
+}  # fmt: skip
+FILE = Path(__file__).parent.parent / "data" / "printed.csv"
+PRINTED = list(csv.DictReader(FILE.read_text(encoding="utf-8").splitlines()))
+NUMBERS = ("accuracy", "attack_success", "accuracy_variance", "attack_success_variance")
+
+
+def cells(name, **options):
+    return {(cell.row, cell.task): cell for cell in EXPERIMENTS[name](**options).cells}
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith("table")])
+def test_the_printed_numbers_are_those_of_the_paper(name):
+    printed = {place: cell.printed for place, cell in cells(name).items() if not cell.stands_in_for}
+    wanted = {
+        (NAMES.get(row["row"], row["row"]), row["task"]): tuple(float(row[number]) for number in NUMBERS)
+        for row in PRINTED
+        if row["table"] == f"T{name.removeprefix('table')}"
+    }
+    assert wanted
+    found = {
+        place: tuple(getattr(one, number) for number in NUMBERS) for place, one in printed.items() if one
+    }
+    assert found == wanted
+
+
+def test_digits_stand_beside_the_numbers_of_cifar10_where_the_paper_has_nothing_else():
+    for name in ("table6", "table7", "table8", "table9", "table10"):
+        here = cells(name)
+        for (row, task), cell in here.items():
+            if task == "digits":
+                assert cell.stands_in_for == "cifar10"
+                assert cell.printed == here[row, "cifar10"].printed
+    assert cells("table1")["FedAvg", "digits"].printed is None
+
+
+def test_every_name_is_known_to_the_laboratory():
+    # A misspelt defence would never be measured, and nobody would notice.
+    left_out = {
+        (one.name, cell.row, cell.task)
+        for one in experiments_named(["all"], n_seeds=1)
+        for cell in one.cells
+        if not cell.runs
+    }
+    assert left_out == {("table10", "i.i.d. (everything)", "cifar10")}
+
+
+def test_a_task_or_defence_that_is_not_there_stays_unmeasured(monkeypatch):
+    from holdfast import lab
+
+    monkeypatch.setattr(lab, "TASKS", {name: task for name, task in lab.TASKS.items() if name != "twitter"})
+    here = cells("table1", n_seeds=2)
+    assert here["FedAvg", "twitter"].runs == ()
+    assert here["FedAvg", "twitter"].n_wanted == 2
+    assert len(here["FedAvg", "phishing"].runs) == 2
+
+
+def test_the_settings_are_those_of_the_papers_table_3():
+    settings = {
+        task: dict(cells("table1")["Invariant", task].runs[0].defence.aggregate.settings)
+        for task in ("phishing", "cifar10", "twitter", "digits")
+    }
+    assert {task: one["tau"] for task, one in settings.items()} == {
+        "phishing": 0.6, "cifar10": 0.2, "twitter": 0.6, "digits": 0.6,
+    }  # fmt: skip
+    assert {one["alpha"] for one in settings.values()} == {0.25}
+    attack = {task: cells("table1")["FedAvg", task].runs[0] for task in settings}
+    assert {task: run.attack.n_malicious / run.task.n_clients for task, run in attack.items()} == {
+        "phishing": 0.2, "cifar10": 0.2, "twitter": 0.1, "digits": 0.2,
+    }  # fmt: skip
+    assert {run.sampling for run in attack.values()} == {"uniform"}
+    released = cells("table1")["Invariant (released code: τ 0.6, α 0.45)", "cifar10"].runs[0]
+    assert str(released.defence.aggregate) == "invariant(tau=0.6, alpha=0.45, strict=False)"
+
+
+def test_one_run_serves_several_tables():
+    key = cells("table1")["Invariant", "digits"].runs[0].key
+    for name, row in (("table4", "Invariant"), ("table5", "Edge-case"), ("table8", "20 %"),
+                      ("table10", "i.i.d. (equal shares)"), ("figure6a", "τ = 0.6"),
+                      ("figure6c", "20 clients")):  # fmt: skip
+        assert cells(name)[row, "digits"].runs[0].key == key, name
+    assert cells("table8")["0 %", "digits"].runs == cells("table5")["No attack", "digits"].runs
+
+
+def test_adaptive_attackers_read_a_mask_or_make_one():
+    here = cells("table7")
+    assert here["Invariant", "digits"].runs[0].attack.crafts[0].name == "adaptive"
+    for row in ("FLTrust", "RFA", "FLIP"):
+        assert here[row, "digits"].runs[0].attack.crafts[0].name == "adaptive_simulated"
+
+
+def test_all_examples_for_everybody_cost_no_more_steps():
+    from holdfast.training import schedule
+
+    run = cells("table10")["i.i.d. (everything)", "digits"].runs[0]
+    usual = cells("table10")["i.i.d. (equal shares)", "digits"].runs[0]
+
+    def n_steps(one, n_examples):
+        rng = np.random.default_rng(0)
+        return len(schedule(n_examples, epochs=one.task.epochs, batch_size=one.task.batch_size, rng=rng))
+
+    assert n_steps(run, 1203) <= n_steps(usual, 1203 // 50) + 1
+    whole = cells("table10", scale="paper")["i.i.d. (everything)", "digits"].runs[0]
+    assert whole.task.epochs == usual.task.epochs
+
+
+def test_scales_change_the_runs_and_seeds_count_them():
+    small = runs_of(experiments_named(["table4"], scale="smoke", n_seeds=2, tasks=["digits"]))
+    assert {run.task.n_rounds for run in small.values()} == {2}
+    assert {run.seed for run in small.values()} == {0, 1}
+    assert not small.keys() & runs_of(experiments_named(["table4"], tasks=["digits"])).keys()
+
+
+def test_misspelt_names_are_answered():
+    with pytest.raises(InputError, match="did you mean 'table4'"):
+        experiments_named(["tabel4"])
+    with pytest.raises(InputError, match="no experiment on 'mnist'"):
+        experiments_named(["table4"], tasks=["mnist"])
