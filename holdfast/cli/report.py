@@ -43,11 +43,14 @@ def report_command(
     with errors_shown():
         from ..errors import InputError
         from ..experiment import document
+        from ..lab import SCALES
         from ..paper import experiments_named, judged
         from ..report.experiment_curves import KINDS, draw_experiments
         from ..report.texts import SUFFIXES, check_format
 
         check_format(format_)
+        if scale not in SCALES:
+            raise InputError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}")
         if figure_format not in KINDS:
             raise InputError(f"a figure's format must be one of {', '.join(KINDS)}; got {figure_format!r}")
         if not results.is_dir():
