@@ -5,7 +5,7 @@ const METRICS = [
   { name: "attack_success", title: "ASR", heading: "Attack success: inputs with the backdoor that get the attackers’ label" },
   { name: "kept_fraction", title: "Kept", heading: "Kept: share of the model’s numbers that the mask lets move" },
 ];
-const N_COLOURS = 7;
+const N_COLOURS = 8;
 const N_DASHES = 3;
 
 const listed = (value) => (Array.isArray(value) ? value : []);
@@ -49,7 +49,7 @@ function linesOf(results, experiment, column) {
       series,
       colour: look % N_COLOURS,
       dash: Math.floor(look / N_COLOURS) % N_DASHES,
-      marker: (look + 3 * Math.floor(look / N_COLOURS)) % MARKERS.length, // other than those of the same colour
+      marker: look % MARKERS.length, // eight colours, seven markers: the same colour has another marker
     }];
   });
 }
