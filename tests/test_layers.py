@@ -19,19 +19,21 @@ LAYERS = [
     {"advice_text", "files", "flower", "theory_check", "lab", "pace", "simulation"},
     {"adviser", "choices", "catalogue", "checkpoints"},
     {"results"},
-    {"parallel", "experiment", "studies"},
+    {"parallel", "experiment", "studies", "tracking"},
     {"paper", "reproduction"},
     {"report"},
     {"cli"},
 ]
 HOMES = {
     "numba": {"kernels"},
-    "torch": {"models", "simulation", "studies", "training"},
+    "torch": {"models", "simulation", "studies", "training", "tracking"},
     "flwr": {"flower"},
     "ray": {"files", "parallel"},
     "typer": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},
+    "mlflow": {"tracking"},
+    "wandb": {"tracking"},
     "PIL": {"data"},
     "safetensors": {"models"},
 }

@@ -34,6 +34,13 @@ def run_command(
     device: options.Device = "cpu",
     out: options.Out = Path("results"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on where the same run stopped.")] = False,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TRACKER[:WHERE]",
+            help="Also log to tensorboard[:FOLDER], mlflow[:URI] or wandb[:PROJECT]. Repeatable.",
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Train a model with honest and malicious clients, and see whether the backdoor gets in.
@@ -44,13 +51,17 @@ def run_command(
     with errors_shown():
         from ..choices import chosen_run
         from ..results import recorded, result_path
+        from ..tracking import tracked, tracker_named
 
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
         names: Any = {"attack": attack, "defence": defence, "sampling": sampling.value, "scale": scale}
         run = chosen_run(task, settings=settings, numbers=counts, seed=seed, **names)
+        results = recorded(run, out, resume=resume, device=device)
+        for tracker in [tracker_named(name) for name in track or ()]:
+            results = tracked(results, tracker)
         with options.progress(quiet=as_json) as bar:
             line = bar.add_task("round", total=run.task.n_rounds, said="")
-            for result in recorded(run, out, resume=resume, device=device):
+            for result in results:
                 bar.update(line, completed=len(result.records), said=_news(result))
     path = result_path(run, out)
     if as_json:

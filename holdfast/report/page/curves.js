@@ -1,0 +1,71 @@
+// The curves of an experiment: a column at a time; charts, legend and the round's slider move together.
+
+function makeCurves(place, results, experiment) {
+  const columns = columnsWithRuns(results, experiment);
+  if (!columns.length) return;
+  const state = { column: columns[0], hidden: new Set(), round: 1, near: null, fit: false };
+  let lines = [];
+  let nRounds = 1;
+  let charts = [];
+
+  const chosen = make("div", { class: "choices", role: "group", "aria-label": "Which column is drawn" });
+  const slider = make("input", { type: "range", min: 1, step: 1, "aria-label": "Round" });
+  const legend = makeLegend({
+    toggled: (row) => { if (!state.hidden.delete(row)) state.hidden.add(row); redraw(); },
+    pointed: (row) => { state.near = row; tell(); },
+    left: () => { state.near = null; tell(); },
+  });
+  const plots = make("div", { class: "charts" });
+  const all = make("div", { class: "choices all" },
+    make("button", { type: "button", class: "show-all" }, "Show all"),
+    make("button", { type: "button", class: "show-none" }, "Hide all"),
+    toggle("Fit the axes", false, (button) => { press(button, !isPressed(button)); state.fit = isPressed(button); redraw(); }));
+
+  function tell() {
+    const near = state.near !== null && !state.hidden.has(state.near) ? state.near : null;
+    slider.value = state.round;
+    slider.setAttribute("aria-valuetext", `round ${state.round} of ${nRounds}`);
+    charts.forEach((chart) => chart.mark(state.round, near));
+    legend.tell(lines, state.round, nRounds, state.hidden, near);
+  }
+
+  function redraw() {
+    const shown = lines.filter((line) => !state.hidden.has(line.row));
+    charts.forEach((chart) => chart.show({ lines: shown, nRounds, fit: state.fit, width: Math.max(chart.plot.clientWidth, 240) }));
+    tell();
+  }
+
+  function choose(column) {
+    state.column = column;
+    for (const button of chosen.children) press(button, button.dataset.column === String(column));
+    lines = linesOf(results, experiment, column);
+    nRounds = Math.max(...lines.map((line) => line.series.accuracy.length));
+    state.round = nRounds;
+    slider.max = nRounds;
+    const metrics = METRICS.filter(({ name }) => lines.some((line) => line.series[name].some(Boolean)));
+    charts = metrics.map((metric) => makeChart(metric, {
+      pointed: (round, row) => { state.round = round; state.near = row; tell(); },
+      left: () => { state.near = null; tell(); },
+    }));
+    plots.replaceChildren(...charts.map((chart) => chart.frame));
+    legend.fill(lines, metrics);
+    redraw();
+  }
+
+  for (const column of columns) {
+    chosen.append(toggle(String(column), false, () => choose(column), { "data-column": column }));
+  }
+  slider.addEventListener("input", () => { state.round = Number(slider.value); tell(); });
+  all.querySelector(".show-all").addEventListener("click", () => { state.hidden.clear(); redraw(); });
+  all.querySelector(".show-none").addEventListener("click", () => {
+    state.hidden = new Set(lines.map((line) => line.row));
+    redraw();
+  });
+  const beside = make("div", { class: "beside" }, make("label", { class: "slider" }, "Round", slider), legend.table, all);
+  place.append(make("h3", {}, "By round"),
+    make("p", { class: "quiet" }, `Lines: mean of the seeds; up to ${FEW} lines are drawn with a band from the lowest seed to the`
+      + " highest. Point at a chart, or move the slider, for the numbers of a round; a name hides its line."),
+    chosen, make("div", { class: "panel" }, plots, beside));
+  choose(state.column);
+  new ResizeObserver(redraw).observe(plots);
+}

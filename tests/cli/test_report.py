@@ -1,0 +1,75 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("torch", reason="torch is not installed (pip install holdfast[sim])")
+
+from holdfast.cli import app
+from holdfast.experiment import runs_folder
+from holdfast.paper import experiments_named
+from holdfast.results import recorded
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Two real runs of table 4, at the smallest scale."""
+    folder = tmp_path_factory.mktemp("results")
+    (table,) = experiments_named(["table4"], scale="smoke", n_seeds=1, tasks=["phishing"])
+    for cell in [cell for cell in table.cells if cell.runs][:2]:
+        for _ in recorded(cell.runs[0], runs_folder(folder)):
+            pass
+    return folder
+
+
+def report(*words):
+    done = CliRunner().invoke(app, ["report", *map(str, words)], env={"COLUMNS": "120"})
+    assert "Traceback" not in done.output
+    return done
+
+
+def test_a_page_is_written_from_the_results_alone(results, tmp_path):
+    before = sorted(path.name for path in results.rglob("*"))
+    out = tmp_path / "page.html"
+    done = report("table4", "--results", results, "--out", out, "--scale", "smoke", "--seeds", 1)
+    assert done.exit_code == 0, done.output
+    assert "1 experiments, 2 runs" in done.output
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert sorted(path.name for path in results.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("format_", "name"), [("markdown", "md"), ("csv", "csv"), ("latex", "tex"), ("json", "json")]
+)
+def test_other_formats_have_a_file_of_their_own(results, tmp_path, monkeypatch, format_, name):
+    monkeypatch.chdir(tmp_path)
+    done = report("table4", "--results", results, "--scale", "smoke", "--format", format_)
+    assert done.exit_code == 0, done.output
+    assert "AND-mask" in (tmp_path / f"report.{name}").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_curves_are_drawn_as_files(results, tmp_path, kind, start):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast[report])")
+    words = ["--results", results, "--out", tmp_path / "p.html", "--scale", "smoke", "--json"]
+    done = report("table4", *words, "--figures", tmp_path / "figures", "--figure-format", kind)
+    (figure,) = json.loads(done.stdout)["figures"]
+    assert figure == str(tmp_path / "figures" / f"table4-phishing.{kind}")
+    assert (tmp_path / "figures" / f"table4-phishing.{kind}").read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["--format", "word"], "a report's format must be one of html, markdown"),
+        (["--figure-format", "gif"], "a figure's format must be one of png, svg, pdf; got 'gif'"),
+        (["tabel4"], "no experiment 'tabel4'; did you mean 'table4'?"),
+        (["--results", "nowhere"], "no results at nowhere: make some with 'holdfast reproduce'"),
+        (["--scale", "huge"], "scale must be one of"),
+    ],
+)
+def test_what_cannot_be_shown_is_answered_in_a_line(results, tmp_path, words, answer):
+    done = report("--results", results, "--out", tmp_path / "p.html", *words)
+    assert done.exit_code == 1
+    assert answer in done.stderr
+    assert not list(tmp_path.iterdir())
