@@ -42,9 +42,9 @@ def report_command(
     """
     with errors_shown():
         from ..errors import InputError
-        from ..experiment import document
         from ..lab import SCALES
-        from ..paper import experiments_named, judged
+        from ..paper import experiments_named
+        from ..report.evidence import STUDIES, evidence
         from ..report.experiment_curves import KINDS, draw_experiments
         from ..report.texts import SUFFIXES, check_format
 
@@ -57,15 +57,17 @@ def report_command(
             raise InputError(
                 f"no results at {results}: make some with 'holdfast reproduce', or name another folder"
             )
-        chosen = experiments_named(experiments or ["all"], scale=scale, n_seeds=seeds)
-        found = document(chosen, results, scale=scale, judge=judged)
+        names = experiments or ["all"]
+        found = evidence(names, results, scale=scale, n_seeds=seeds)
         path = _write(found, out or Path(f"report{SUFFIXES[format_]}"), format_)
-        drawn = draw_experiments(chosen, results, figures, kind=figure_format) if figures else []
+        chosen = [name for name in names if name not in STUDIES]
+        tables = experiments_named(chosen, scale=scale, n_seeds=seeds)
+        drawn = draw_experiments(tables, results, figures, kind=figure_format) if figures else []
     _say(found, path, drawn, as_json=as_json)
 
 
 def _write(found: dict[str, Any], path: Path, format_: str) -> Path:
-    from ..checkpoints import write_whole
+    from ..storage import write_whole
     from ..report.page import write_page
     from ..report.texts import document_text
 

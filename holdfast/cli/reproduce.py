@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce_command"]
 
 Names = Annotated[
-    list[str], typer.Argument(metavar="NAME...", help="all, or table1, table4 to table10, figure6.")
+    list[str], typer.Argument(metavar="NAME...", help="all, or table1, table4 to table10, figure4 to figure6, separable-minima.")
 ]
 Seeds = Annotated[
     int | None, typer.Option(min=1, help="Seeds 0, 1, 2, ...; by default three, at the scale smoke one.")
@@ -55,14 +55,14 @@ def reproduce_command(
     n_workers, ray = _workers(workers)
     console = Console(highlight=False)
     with errors_shown():
-        from ..experiment import document
-        from ..paper import COLUMNS, experiments_named, judged
+        from ..paper import COLUMNS, experiments_named
+        from ..report.evidence import STUDIES, TASK, evidence
         from ..reproduction import planned
 
         sizes: Any = {"scale": scale, "n_seeds": seeds or (1 if scale == "smoke" else 3)}
         wanted = None if tasks is None else [name.strip() for name in tasks.split(",") if name.strip()]
         experiments_named([], tasks=wanted or COLUMNS)  # a misspelt task is known before anything is done
-        experiments = experiments_named(names, **sizes)
+        experiments = experiments_named([name for name in names if name not in STUDIES], **sizes)
         everything = experiments_named(["all"], **sizes)
         plan = planned(experiments, out, tasks=wanted, paced_by=everything)
         if dry_run:
@@ -70,7 +70,7 @@ def reproduce_command(
             typer.echo(json.dumps(shown, indent=2)) if as_json else plan_shown(plan, n_workers, console)
             return
         failed = _make(plan, out, n_workers, ray, device=device, keep_models=keep_models, quiet=as_json)
-        found = document(experiments, out, scale=scale, judge=judged)
+        found = evidence(names, out, **sizes, made=wanted is None or TASK in wanted)
         _write(found, out / "tables" / scale, out / "figures" / scale)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
@@ -127,7 +127,7 @@ def _write(document: dict[str, Any], tables: Path, figures: Path) -> None:
     from ..storage import write_whole
 
     scale = document["scale"]
-    for one in document["experiments"]:
+    for one in (one for one in document["experiments"] if one["cells"]):
         for format, ending in (("markdown", "md"), ("csv", "csv")):
             text = table_text(one, format, scale=scale)
             write_whole(tables / f"{one['name']}.{ending}", text.encode())

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..studies import measured
+from ..errors import DataError
+from ..studies import measured, stored
 from .plotting import save
 from .study_figures import histogram_figure, landscape_figure, mimicry_figure, separation_figure
 
-__all__ = ["STUDIES", "make"]
+__all__ = ["STUDIES", "is_stored", "make"]
 
 Found = Mapping[str, Sequence[Any]]
 Part = dict[str, Any]
@@ -46,6 +47,21 @@ def make(
         made.append({"name": own, "caption": f"{caption} Task {task}, scale {scale}.", "files": files})
     settings = {"task": task, "scale": scale, "seeds": given}
     return {"figures": made, "studies": {**settings, **numbers(found)}}
+
+
+def is_stored(
+    name: str, folder: Path, *, scale: str = "cpu", seeds: Iterable[int] = range(3), task: str = "digits"
+) -> bool:
+    """Return whether all that a study is made of lies in the folder.
+
+    >>> is_stored("figure5", Path("nowhere"))
+    False
+    """
+    try:
+        stored(name, folder, scale=scale, seeds=seeds, task=task)
+    except DataError:
+        return False
+    return True
 
 
 def _landscapes(found: Found) -> dict[str, tuple[Any, str]]:

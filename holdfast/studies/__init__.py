@@ -28,6 +28,7 @@ __all__ = [
     "measured",
     "mimicry",
     "separable_minima",
+    "stored",
     "stored_study",
     "study_path",
     "study_runs",
@@ -96,6 +97,20 @@ def measured(
         raise InputError("a study needs at least one seed; got none")
     studies = analyses_of(name, scale=scale)
     return {own: [stored_study(study, run, folder) for run in runs] for own, study in studies.items()}
+
+
+def stored(
+    name: str, folder: Path, *, scale: str = "cpu", seeds: Iterable[int] = range(3), task: str = "digits"
+) -> dict[str, list[Any]]:
+    """Return the same without making anything: a DataError where something is missing.
+
+    >>> stored("figure5", Path("nowhere"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    holdfast.errors.DataError: no study at nowhere...json
+    """
+    runs = [_run(task, scale, seed) for seed in seeds]
+    studies = analyses_of(name, scale=scale)
+    return {own: [load_study(study, run, folder) for run in runs] for own, study in studies.items()}
 
 
 def _run(task: str, scale: str, seed: int) -> Run:
