@@ -6,6 +6,7 @@ from types import MappingProxyType
 from ..core import nearest
 from ..errors import InputError
 from ..experiment import Experiment
+from ..lab import SCALES
 from .claims import judged
 from .figure6 import figure6a, figure6b, figure6c
 from .rows import COLUMNS
@@ -41,6 +42,8 @@ def experiments_named(
     ['table4', 'figure6a', 'figure6b', 'figure6c']
     """
     tasks = tuple(tasks)
+    if scale not in SCALES:
+        raise InputError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}")
     for task in tasks:
         if task not in COLUMNS:
             raise InputError(f"no experiment on {task!r}; there are: {', '.join(COLUMNS)}")

@@ -1,0 +1,79 @@
+import csv
+
+import pytest
+
+from holdfast.errors import InputError
+from holdfast.report.tables import cell_text, claims_text, measured_text, table_text
+
+
+def spread(mean, std=0.01):
+    return {"mean": mean, "std": std, "variance": std**2, "low": mean - std, "high": mean + std, "values": []}
+
+
+def cell(row, column, *, measured=True, printed=True, stands_in_for=None, n_seeds=3):
+    numbers = {"accuracy": spread(0.9), "attack_success": spread(0.051, 0.002),
+               "last10_accuracy": spread(0.8), "last10_attack_success": spread(0.1)}  # fmt: skip
+    return {
+        "row": row, "column": column, "task": column, "attack": "edge-case", "defence": "median",
+        "stands_in_for": stands_in_for, "n_seeds": n_seeds, "n_wanted": 3,
+        "measured": numbers if measured else None,
+        "printed": {"accuracy": 0.679, "attack_success": 0.717} if printed else None,
+    }  # fmt: skip
+
+
+EXPERIMENT = {
+    "name": "table0", "title": "Table 0: 5 % α", "note": "A note.", "rows": ["Median", "x_y"],
+    "columns": ["phishing", "digits"],
+    "cells": [cell("Median", "phishing"), cell("Median", "digits", stands_in_for="cifar10", n_seeds=1),
+              cell("x_y", "digits", measured=False, printed=False)],
+}  # fmt: skip
+
+
+def test_ours_stands_beside_the_printed_numbers():
+    assert cell_text(EXPERIMENT["cells"][0]) == ".900 ±.010 / .051 ±.002 [.679 / .717]"
+
+
+def test_one_seed_has_no_spread_and_a_stand_in_is_named():
+    assert cell_text(EXPERIMENT["cells"][1]) == ".900 / .051 (1 of 3 seeds) [.679 / .717 on cifar10]"
+
+
+def test_what_is_not_measured_is_said_not_to_be():
+    assert measured_text(EXPERIMENT["cells"][2]) == "not measured"
+
+
+def test_markdown_has_a_row_a_row_and_says_the_scale():
+    lines = table_text(EXPERIMENT, "markdown", scale="cpu").splitlines()
+    assert lines[0] == "### Table 0: 5 % α"
+    assert "at the scale cpu" in lines[2]
+    assert lines[4] == "|  | phishing | digits |"
+    assert lines[7] == "| x_y |  | not measured |"
+
+
+def test_csv_is_a_line_a_cell():
+    lines = list(csv.DictReader(table_text(EXPERIMENT, "csv", scale="smoke").splitlines()))
+    assert [line["row"] for line in lines] == ["Median", "Median", "x_y"]
+    assert lines[0]["accuracy_mean"] == "0.9"
+    assert lines[0]["attack_success_std"] == "0.002"
+    assert lines[0]["last10_attack_success_mean"] == "0.1"
+    assert lines[0]["printed_attack_success"] == "0.717"
+    assert lines[2]["accuracy_mean"] == ""
+    assert {line["scale"] for line in lines} == {"smoke"}
+
+
+def test_latex_escapes_what_means_something_to_it():
+    text = table_text(EXPERIMENT, "latex", scale="cpu")
+    assert "\\caption{Table 0: 5 \\% $\\alpha$." in text
+    assert "x\\_y &  & not measured \\\\" in text
+    assert text.count("{") == text.count("}")
+    assert "±" not in text
+
+
+def test_another_format_is_refused():
+    with pytest.raises(InputError, match="markdown, csv, latex; got 'word'"):
+        table_text(EXPERIMENT, "word", scale="cpu")
+
+
+def test_claims_are_a_table_of_verdicts():
+    claim = {"source": "§4.1", "text": "It holds.", "task": "digits", "verdict": "holds",
+             "numbers": "ASR .1", "scale": "cpu"}  # fmt: skip
+    assert claims_text([claim]).splitlines()[2] == "| §4.1: It holds. | digits | holds | ASR .1 | cpu |"
