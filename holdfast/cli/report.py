@@ -67,9 +67,9 @@ def report_command(
 
 
 def _write(found: dict[str, Any], path: Path, format_: str) -> Path:
-    from ..storage import write_whole
     from ..report.page import write_page
     from ..report.texts import document_text
+    from ..storage import write_whole
 
     if format_ == "html":
         return write_page(found, path)

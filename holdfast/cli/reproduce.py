@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["reproduce_command"]
 
 Names = Annotated[
-    list[str], typer.Argument(metavar="NAME...", help="all, or table1, table4 to table10, figure4 to figure6, separable-minima.")
+    list[str],
+    typer.Argument(
+        metavar="NAME...", help="all, or table1, table4 to table10, figure4 to figure6, separable-minima."
+    ),
 ]
 Seeds = Annotated[
     int | None, typer.Option(min=1, help="Seeds 0, 1, 2, ...; by default three, at the scale smoke one.")

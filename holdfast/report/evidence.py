@@ -11,12 +11,12 @@ from . import studies
 
 __all__ = ["STUDIES", "evidence", "study_experiment"]
 
-#: The studies by name, with what a reader sees above them. They are made on the task that stands for CIFAR-10.
+#: The studies by name, with what a reader sees above them. Their task stands for CIFAR-10.
 STUDIES: Mapping[str, tuple[str, str]] = {
     "figure4": (
         "Figure 4: the loss around a clean minimum",
-        "Honest clients hold 0, 15 or 30 % of the edge cases, rightly labelled. The question is whether the loss"
-        " is flat along the attackers' way.",
+        "Honest clients hold 0, 15 or 30 % of the edge cases, rightly labelled. Is the loss flat along the"
+        " attackers' way?",
     ),
     "figure5": (
         "Figure 5: the entries of a malicious update, and mimicry",
@@ -84,8 +84,8 @@ def _mimicked(found: Mapping[str, Any]) -> list[Document]:
 def _separate(found: Mapping[str, Any]) -> list[Document]:
     ratios, success = found["ratio"], max(found["largest_mixed_success"])
     numbers = (
-        f"{min(ratios):.2f} to {max(ratios):.2f} times as far from the hull as an honest model from the others';"
-        f" ASR of honest mixtures at most {success:.3f}"
+        f"{min(ratios):.2f} to {max(ratios):.2f} times as far from the hull as an honest one from the others'"
+        f"; ASR of honest mixtures at most {success:.3f}"
     )
     return [_finding("minima", min(ratios) > 1, numbers)]
 
