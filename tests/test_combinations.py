@@ -55,7 +55,7 @@ def test_the_list_covers_all_pairs():
     assert {(part, rule) for _, part, rule in PAIRS} == {(p, r) for p in PARTS for r in DEFENCES}
     assert {(task, part) for task, part, _ in PAIRS} == {(task, part) for task in SMALL for part in PARTS}
     assert len({(task, rule) for task, _, rule in PAIRS}) == len(SMALL) * len(DEFENCES)
-    assert set(TASKS) == {*SMALL, "phishing-urls", "spambase"}  # those two are below
+    assert set(TASKS) == {*SMALL, "phishing-urls", "spambase", "cifar10", "twitter"}  # those are below
 
 
 @pytest.mark.parametrize(("task", "part", "rule"), PAIRS)
@@ -72,6 +72,36 @@ def test_a_real_table_runs(task, file, part):
     if not (FOLDER / file).is_file():
         pytest.skip(f"HOLDFAST_DATA has no {file}")
     check(records(tiny(task_named(task)), part, "invariant"), part)
+
+
+@pytest.mark.parametrize(
+    ("task", "part", "rule"),
+    [
+        ("cifar10", "none", "fedavg"),
+        ("cifar10", "edge-case", "invariant"),
+        ("cifar10", "distributed", "trimmed_mean"),
+        ("cifar10", "edge-case+collude+adaptive", "fltrust"),
+        ("cifar10", "edge-case+pgd", "flip"),
+        ("twitter", "none", "median"),
+        ("twitter", "edge-case", "invariant"),
+        ("twitter", "edge-case+collude", "sparsefed"),
+    ],
+)
+def test_real_images_and_tweets_run(task, part, rule):
+    if not (FOLDER / "southwest_edge_case.npz").is_file():
+        pytest.skip("HOLDFAST_DATA has no images and tweets")
+    small = tiny(task_named(task, scale="smoke"))
+    attack = attack_named(part, small, n_malicious=None if part == "none" else 2)
+    settings = QUICK.get(rule, {})
+    run = Run(small, attack, defence_named(rule, small, attack, **settings), sampling="fixed")
+    check([record for record, _ in simulate(run)], part)
+
+
+def test_a_trigger_of_pixels_or_flip_on_tweets_is_impossible_and_says_so():
+    with pytest.raises(InputError, match="no attack 'distributed' on twitter"):
+        attack_named("distributed", task_named("twitter"))
+    with pytest.raises(InputError, match="text"):
+        defence_named("flip", task_named("twitter"), attack_named("none", task_named("twitter")))
 
 
 @pytest.mark.parametrize("rule", ["krum", "multi_krum", "multi_krum_cosine", "krum_trimmed_mean"])
