@@ -1,15 +1,19 @@
 # make demo, make test, make check: each sets up .venv with what it needs, once.
+# make bench-files: aggregating 20 files of 100 million parameters against reading them. Needs 9 GB of disk.
+# make test-nvflare: the NVFlare example, in an environment of its own.
 # make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
+# make bench-flower: the Flower strategy beside Flower's own.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+NVFLARE := .venv-nvflare
 SIZES ?= full
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test check bench clean
+.PHONY: demo test test-nvflare check bench bench-files bench-flower clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -17,14 +21,23 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev $(VENV)/.kernels
 	$(BIN)/python -m pytest -q
 
+test-nvflare: $(VENV)/.dev $(VENV)/.kernels $(NVFLARE)/.ready
+	HOLDFAST_NVFLARE_PYTHON=$(abspath $(NVFLARE)/bin/python) $(BIN)/python -m pytest -q tests/test_examples.py
+
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
 
+bench-files: $(BENCH)/.ready $(BENCH)/.kernels
+	$(BENCH)/bin/python -m benchmarks.files --out benchmarks/results/files.json
+
 bench: $(BENCH)/.ready $(BENCH)/.kernels
 	$(BENCH)/bin/python -m benchmarks.aggregation --sizes $(SIZES) $(if $(FRESH),--fresh)
+
+bench-flower: $(BENCH)/.ready $(BENCH)/.kernels
+	FLWR_TELEMETRY_ENABLED=0 $(BENCH)/bin/python -m benchmarks.flower
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -36,7 +49,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing holdfast and what its tests need into $(VENV) (once) ..."
-	$(PIP) --editable '.[sim,report,data,files,flower,ray,dev]'
+	$(PIP) --editable '.[sim,report,data,flower,ray,dev]'
 	@touch $@ $(VENV)/.demo
 
 # ByzFL asks for torchvision and seaborn, which its aggregators never use: it comes without dependencies.
@@ -45,6 +58,12 @@ $(BENCH)/.ready: pyproject.toml benchmarks/constraints.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH_PIP) --editable . torch flwr scipy matplotlib
 	$(BENCH_PIP) --no-deps byzfl
+	@touch $@
+
+$(NVFLARE)/.ready: pyproject.toml constraints.txt
+	@echo "Installing holdfast and NVFlare into $(NVFLARE) (once) ..."
+	$(PYTHON) -m venv $(NVFLARE)
+	$(NVFLARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'nvflare>=2.7,<3'
 	@touch $@
 
 # Numba's cache does not notice a change in a function that is called from another file.
@@ -56,4 +75,4 @@ $(VENV)/.kernels $(BENCH)/.kernels: $(wildcard holdfast/kernels/*.py)
 
 clean:
 	find holdfast/kernels -name '*.nb[ic]' -delete
-	rm -rf $(VENV) $(BENCH) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(BENCH) $(NVFLARE) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

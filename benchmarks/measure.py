@@ -1,5 +1,7 @@
 """How time and memory are measured."""
 
+import ctypes
+import gc
 import os
 import re
 import statistics
@@ -10,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OutsideLoad", "extra_memory", "interleaved", "relative_distance", "seconds_of"]
+__all__ = ["OutsideLoad", "extra_memory", "interleaved", "peak_beyond", "relative_distance", "seconds_of"]
 
 #: A call slower than this needs no warm-up: its first time counts.
 SLOW = 5.0
@@ -111,10 +113,25 @@ def extra_memory(call: Callable[[], Any]) -> int:
 
     Linux counts the peak exactly, and starts anew on request: nothing is missed between samples.
     """
+    peak, result = peak_beyond(call)
+    return max(0, peak - np.asarray(result).nbytes)
+
+
+def peak_beyond(call: Callable[[], Any]) -> tuple[int, Any]:
+    """Return the bytes the call held at its peak beyond what was there before, and what it returned."""
+    _give_back()
     Path("/proc/self/clear_refs").write_text("5")
     before = _status("VmRSS")
-    result = np.asarray(call())
-    return max(0, _status("VmHWM") - before - result.nbytes)
+    result = call()
+    return max(0, _status("VmHWM") - before), result
+
+
+def _give_back() -> None:
+    """Return freed memory to the system: what the call would take of it would not be counted."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _status(field: str) -> int:

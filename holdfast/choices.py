@@ -1,6 +1,5 @@
 """A run put together from names and settings, as a command line gives them."""
 
-import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -11,7 +10,7 @@ from .errors import InputError
 from .lab import attack_named, defence_named, task_named
 from .scenario import Attack, Run
 
-__all__ = ["Numbers", "chosen_contest", "chosen_run", "literal_settings", "unattacked"]
+__all__ = ["Numbers", "chosen_contest", "chosen_run", "unattacked"]
 
 #: Fields of a task and of an attack that are settings; the others are counted in Numbers, or are functions.
 TASK_FIELDS = ("epochs", "batch_size", "n_root", "n_together", "warm_epochs")
@@ -98,29 +97,6 @@ def unattacked(run: Run) -> Run:
     0
     """
     return replace(run, attack=Attack(backdoor=run.attack.backdoor))
-
-
-def literal_settings(pairs: Iterable[str]) -> dict[str, Any]:
-    """Return key=value pairs as a dictionary, the values read as Python literals; a bare word is a string.
-
-    >>> literal_settings(["tau=0.6", "features=(37, 38)", "pool=turned"])
-    {'tau': 0.6, 'features': (37, 38), 'pool': 'turned'}
-    """
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        name, text = name.strip(), text.strip()
-        if not (equals and name and text):
-            raise InputError(f"a setting is written key=value, as in tau=0.6; got {pair!r}")
-        if name in settings:
-            raise InputError(f"{name} is set twice")
-        try:
-            settings[name] = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            if not text.replace("-", "_").replace("+", "_").isidentifier():
-                raise InputError(f"{name} must be a Python literal or a word; got {text!r}") from None
-            settings[name] = text
-    return settings
 
 
 def _with_setting(run: Run, name: str, value: Any) -> Run:

@@ -167,7 +167,7 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
 #: The share of clients that attack, and of poisoned examples that each adds to its own, where the paper has
 #: others than a fifth and a half.
 MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
-POISON: Mapping[str, float] = MappingProxyType({"cifar10": 0.25, "twitter": 0.25})
+POISON: Mapping[str, float] = MappingProxyType({"twitter": 0.25})
 
 
 def _crafted(craft: Bound[Any]) -> Callable[[Attack, Task], Attack]:

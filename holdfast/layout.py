@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 
-__all__ = ["FLOATS", "Layer", "Layout", "Unfit", "layers_of", "widened"]
+__all__ = ["FLOATS", "PIECE", "Layer", "Layout", "Unfit", "all_finite", "layers_of", "widened"]
 
 Array = NDArray[Any]
 
@@ -26,6 +26,9 @@ FLOATS = {
     "float32": float(np.finfo(np.float32).max),
     "float64": float(np.finfo(np.float64).max),
 }
+
+#: Numbers that are looked at in one go where a copy of all would be as large as a model.
+PIECE = 1 << 20
 
 
 class Unfit(Exception):  # noqa: N818  (a verdict on what somebody sent, never raised to a user)
@@ -94,6 +97,7 @@ class Layout:
 
     layers: tuple[Layer, ...]
     is_single: bool  # one array rather than a list of layers
+    flat_dtype: np.dtype[Any] | None = None  # if given, an update stays one flat array of this type
 
     @classmethod
     def of(cls, given: Any, *, name: str = "update") -> "Layout":
@@ -120,6 +124,8 @@ class Layout:
     @cached_property
     def compute_dtype(self) -> np.dtype[Any]:
         """The type that blocks are worked on in: float64 if any layer has it, else float32."""
+        if self.flat_dtype is not None:
+            return self.flat_dtype
         is_double = any(layer.type_name == "float64" for layer in self.layers)
         return np.dtype(np.float64 if is_double else np.float32)
 
@@ -150,21 +156,37 @@ class Layout:
         >>> Layout.of([np.zeros((1, 2)), np.zeros(1)]).flat([np.ones((1, 2)), np.zeros(1)], name="reference")
         array([1., 1., 0.])
         """
-        try:
-            arrays = self.accept(given)
-        except Unfit as reason:
-            raise InputError(f"{name} must have the form of an update: {reason}") from None
-        flat = np.concatenate([widened(array.reshape(-1), self.compute_dtype) for array in arrays])
-        if not np.isfinite(flat).all():
+        if self.flat_dtype is not None and getattr(given, "shape", None) == (self.dim,):
+            flat = np.asarray(given, dtype=self.flat_dtype)
+        else:
+            try:
+                arrays = self.accept(given)
+            except Unfit as reason:
+                raise InputError(f"{name} must have the form of an update: {reason}") from None
+            flat = np.concatenate([widened(array.reshape(-1), self.compute_dtype) for array in arrays])
+        if not all_finite(flat):
             raise InputError(f"{name} holds NaN or infinite values")
         return flat
 
     def restored(self, flat: Array) -> Any:
         """Return flat numbers in the form of one update."""
+        if self.flat_dtype is not None:
+            return flat
         if self.is_single:
             return self.layers[0].restored(flat)
         starts = zip(self.layers, self.offsets, strict=False)
         return [layer.restored(flat[start : start + layer.size]) for layer, start in starts]
+
+
+def all_finite(values: Array) -> bool:
+    """Return whether no number is NaN or infinite, looking at a piece at a time.
+
+    >>> all_finite(np.array([1.0, np.inf]))
+    False
+    """
+    flat = values.reshape(-1)
+    pieces = (flat[at : at + PIECE] for at in range(0, flat.size, PIECE))
+    return all(bool(np.isfinite(widened(piece, np.dtype(np.float64))).all()) for piece in pieces)
 
 
 def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:

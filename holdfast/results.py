@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .checkpoints import load_checkpoint, save_checkpoint, write_whole
+from .checkpoints import load_checkpoint, save_checkpoint
 from .counting import check_whole
 from .errors import DataError
 from .scenario import Run
 from .simulation import Record, State, loaded, simulate
+from .storage import write_whole
 
 __all__ = ["Result", "checkpoint_path", "load_result", "recorded", "result_path"]
 

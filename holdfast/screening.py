@@ -16,10 +16,10 @@ from . import kernels
 from .core import Aggregate, Bound, bind
 from .diagnostics import Diagnostics, Dropped
 from .errors import InputError, NonFiniteError, TooFewClientsError
-from .layout import Layer, Layout, Unfit, layers_of, widened
+from .layout import Layer, Layout, Unfit, all_finite, layers_of
 from .updates import Rows, Updates, base_of, sent_by_clients
 
-__all__ = ["MAX_EXAMPLES", "Screened", "defend", "screen"]
+__all__ = ["MAX_EXAMPLES", "Screened", "defend", "defend_screened", "examples_held", "screen"]
 
 #: More examples than a client can hold: a count above it is a lie.
 MAX_EXAMPLES = 100_000_000
@@ -108,14 +108,32 @@ def defend(
     >>> print(result.diagnostics.dropped[0])
     client eve: holds NaN, infinite or overflowing values
     """
-    bound = rule if isinstance(rule, Bound) else bind(rule)
     fitting = _fitting(updates, base=base, params=params, weights=weights, clients=clients)
     fitting = replace(fitting, rows=replace(fitting.rows, explain=explain or fitting.rows.explain))
+    inputs = {"params": params, "previous": previous, "reference": reference, "rng": rng}
+    return defend_screened(fitting, rule, state=state, **inputs)
+
+
+def defend_screened(
+    fitting: Screened,
+    rule: Callable[..., Aggregate] | Bound[Aggregate],
+    *,
+    state: Any = None,
+    rng: np.random.Generator | None = None,
+    **inputs: Any,
+) -> Aggregate:
+    """Return what the rule makes of rows whose form is checked already, some clients dropped for theirs.
+
+    >>> from holdfast import median
+    >>> defend_screened(screen(np.array([[1.0], [3.0], [2.0]])), median).update
+    array([2.])
+    """
+    bound = rule if isinstance(rule, Bound) else bind(rule)
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise InputError(
             f"rng must be a numpy Generator, numpy.random.default_rng(seed); got {type(rng).__name__}"
         )
-    inputs = {"params": params, "state": state, "previous": previous, "reference": reference, "rng": rng}
+    inputs |= {"state": state, "rng": rng}
     while fitting.clients:
         try:
             result = bound(fitting.rows, weights=fitting.weights, clients=fitting.clients, **inputs)
@@ -152,13 +170,14 @@ def _fitting(
     for client, given, count in zip(ids, sent, counts, strict=True):
         try:
             arrays.append(accept(given))
-            fit_counts.append(_examples(count))
+            fit_counts.append(examples_held(count))
             fit_ids.append(client)
         except Unfit as reason:
             del arrays[len(fit_ids) :]
             dropped.append(Dropped(client, str(reason)))
     explain = isinstance(updates, Rows) and updates.explain
-    rows = Rows(layout, tuple(arrays), base_arrays, explain)
+    home = updates.home if isinstance(updates, Rows) else None
+    rows = Rows(layout, tuple(arrays), base_arrays, explain, home=home)
     return Screened(rows, tuple(fit_ids), None if weights is None else np.array(fit_counts), tuple(dropped))
 
 
@@ -200,8 +219,12 @@ def _server_layout(updates: Any, *, base: Any, params: Any) -> tuple[Layout, tup
     return layout or stacked, base_arrays
 
 
-def _examples(count: Any) -> float:
-    """Return a sample count as a client sent it, if it can be one."""
+def examples_held(count: Any) -> float:
+    """Return a sample count as a client sent it, if it can be one; else raise Unfit.
+
+    >>> examples_held(32)
+    32.0
+    """
     try:
         examples = float(count) if isinstance(count, Real | np.number) else np.nan
     except (OverflowError, TypeError):  # an integer beyond all floats, a complex number
@@ -246,4 +269,4 @@ def _in_form(bound: Bound[Aggregate], layout: Layout, update: Any) -> Any:
 
 def _is_finite(update: Any) -> bool:
     _, arrays, _ = layers_of(update)
-    return all(bool(np.isfinite(widened(array, np.dtype(np.float64))).all()) for array in arrays)
+    return all(all_finite(array) for array in arrays)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError, NonFiniteError, TooFewClientsError
-from .layout import FLOATS, Layer, Layout, Unfit, layers_of, widened
+from .layout import FLOATS, Layer, Layout, Unfit, all_finite, layers_of, widened
 
-__all__ = ["CELL", "Rows", "Updates", "rows_of"]
+__all__ = ["CELL", "Home", "Rows", "Stored", "Updates", "rows_of"]
 
 #: Coordinates in a cell of the grid. Part of the result's bits: changing it changes last digits.
 CELL = 32_768
@@ -27,6 +27,33 @@ class ArrayLike(Protocol):
 
     def __array__(self) -> Array:
         """Return the numbers."""
+        ...
+
+
+class Stored(Protocol):
+    """Numbers that lie elsewhere, in a file, and are read a piece at a time."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def read(self, start: int, out: Array) -> None:
+        """Fill `out` with the numbers from `start` on, in flat order; Unfit if they cannot be had."""
+        ...
+
+    def part(self, piece: slice) -> "Stored":
+        """Return a piece of it, in flat order."""
+        ...
+
+
+class Home(Protocol):
+    """Where rows that need not fit into memory are worked on."""
+
+    def empty(self, dim: int, dtype: np.dtype[Any]) -> Array:
+        """Return room for one update."""
+        ...
+
+    def run(self, rows: "Rows", job: Any, out: Array | None) -> Any:
+        """Do a pass of `kernels.passes` over all rows."""
         ...
 
 
@@ -43,10 +70,12 @@ class Rows:
     """
 
     layout: Layout
-    arrays: tuple[tuple[Array, ...], ...]  # [client][layer]
-    base: tuple[Array, ...] | None = None  # [layer]; if given, the arrays are models and this is subtracted
+    arrays: tuple[tuple[Array | Stored, ...], ...]  # [client][layer]
+    # [layer]; if given, the arrays are models and this is subtracted
+    base: tuple[Array | Stored, ...] | None = None
     explain: bool = False
     positions: tuple[int, ...] | None = None  # of a selection's rows among all
+    home: Home | None = None  # None: here, in memory
 
     def __len__(self) -> int:
         """Return the number of clients."""
@@ -78,6 +107,34 @@ class Rows:
                 with np.errstate(over="ignore", invalid="ignore"):
                     block[:, at] -= widened(flat_piece(self.base[layer], inside), self.dtype)
         return block
+
+    def empty(self) -> Array:
+        """Return room for one flat update."""
+        make = np.empty if self.home is None else self.home.empty
+        return make(self.dim, self.dtype)
+
+    def columns(self, start: int, stop: int) -> "Rows":
+        """Return the same rows, here, of coordinates start to stop alone, which are then counted from 0.
+
+        >>> rows_of(np.arange(8.0).reshape(2, 4)).columns(1, 3).block(0, 2)
+        array([[1., 2.],
+               [5., 6.]])
+        """
+        pieces = [(layer, inside) for layer, inside, _ in self.pieces(start, stop)]
+        layers = [
+            Layer((inside.stop - inside.start,), self.layout.layers[layer].dtype) for layer, inside in pieces
+        ]
+
+        def cut(arrays: tuple[Array | Stored, ...]) -> tuple[Array | Stored, ...]:
+            return tuple(part_of(arrays[layer], inside) for layer, inside in pieces)
+
+        return replace(
+            self,
+            layout=Layout(tuple(layers), is_single=False, flat_dtype=self.dtype),
+            arrays=tuple(cut(arrays) for arrays in self.arrays),
+            base=None if self.base is None else cut(self.base),
+            home=None,
+        )
 
     def limits(self, start: int, stop: int) -> Array:
         """Return the largest magnitude that each coordinate's own type can hold."""
@@ -148,11 +205,11 @@ def rows_of(updates: Updates, *, base: Any = None, explain: bool = False) -> Row
     return Rows(layout, tuple(arrays), base_arrays, explain)
 
 
-def base_of(base: Any) -> tuple[Layout, tuple[Array, ...] | None]:
+def base_of(base: Any) -> tuple[Layout, tuple[Array | Stored, ...] | None]:
     """Return the form and the numbers of the global model, which must be finite."""
     layout = Layout.of(base, name="base")
     arrays = layers_of(base)[1]
-    if not all(np.isfinite(widened(array, layout.compute_dtype)).all() for array in arrays):
+    if not all(all_finite(array) for array in arrays):
         raise InputError("base, the global model, holds NaN or infinite values")
     return layout, arrays
 
@@ -188,20 +245,30 @@ def _common_layout(sent: list[Any]) -> Layout:
     return Layout(tuple(layers), first.is_single)
 
 
-def flat_piece(array: Array, piece: slice) -> Array:
+def part_of(array: Array | Stored, piece: slice) -> Array | Stored:
+    """Return a piece of the array in its flat order, which is read from a file only when it is needed."""
+    return flat_piece(array, piece) if isinstance(array, np.ndarray) else array.part(piece)
+
+
+def flat_piece(array: Array | Stored, piece: slice) -> Array:
     """Return a piece of the array in its flat order, copied only if it must be.
 
     >>> flat_piece(np.arange(6).reshape(2, 3).T, slice(1, 4))
     array([3, 1, 4])
     """
-    if array.flags.c_contiguous:
-        return array.reshape(-1)[piece]
-    while array.ndim > 1 and array.shape[0] == 1:
-        array = array[0]
-    if array.ndim == 1:
-        return array[piece]
+    if not isinstance(array, np.ndarray):
+        values: Array = np.empty(piece.stop - piece.start, dtype=array.dtype)
+        array.read(piece.start, values)
+        return values
+    dense: Array = array
+    if dense.flags.c_contiguous:
+        return dense.reshape(-1)[piece]
+    while dense.ndim > 1 and dense.shape[0] == 1:
+        dense = dense[0]
+    if dense.ndim == 1:
+        return dense[piece]
     # Whole slices of the first axis that cover the piece: far quicker than one number after the other.
-    size = array[0].size
+    size = dense[0].size
     first, last = piece.start // size, -(-piece.stop // size)
-    slab = np.ascontiguousarray(array[first:last]).reshape(-1)
+    slab = np.ascontiguousarray(dense[first:last]).reshape(-1)
     return slab[piece.start - first * size : piece.stop - first * size]

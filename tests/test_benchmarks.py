@@ -5,7 +5,7 @@ import builtins
 import numpy as np
 import pytest
 
-from benchmarks import budget, contenders, runner, summary, table, worker
+from benchmarks import budget, contenders, flower, runner, summary, table, worker
 from benchmarks.cases import Case, Store, is_disturbed, plan
 from benchmarks.data import Updates
 from benchmarks.measure import interleaved, relative_distance
@@ -157,3 +157,39 @@ def test_the_table_shows_ratios_and_holds_invariant_against_trimmed_means(tmp_pa
 
 def test_the_same_updates_are_made_again():
     np.testing.assert_array_equal(Updates(3, 50).matrix, np.stack(Updates(3, 50).rows))
+
+
+@pytest.mark.parametrize("name", flower.OURS + flower.THEIRS)
+def test_the_strategies_are_measured_on_a_tiny_network(name):
+    timed = flower.measured(name, 1, "time")
+    assert timed["ratio_to_fedavg"] > 0
+    assert timed["distance_from_mean"] < 1
+    assert flower.measured(name, 1, "memory")["new_model_bytes"] > 4 * 1_000
+
+
+def test_the_table_of_strategies_names_each_and_leaves_out_what_failed():
+    case = {"seconds": 2.0, "ratio_to_fedavg": 1.25, "peak_bytes": 3e8}
+    summary = {
+        "n_nodes": 20,
+        "dim": 1000,
+        "machine": MACHINE,
+        "cases": {"Robust": case, "Krum": {"failed": "x"}},
+    }
+    text = flower.lines(summary)
+    assert "| `Robust` | 2.00 | 1.2 | 300 |" in text
+    assert "| `Krum` | – | – | – |" in text
+
+
+@pytest.mark.parametrize(("load", "is_full"), [(0.0, True), (1.0, True), (0.0, False)])
+def test_only_what_is_measured_whole_on_an_idle_machine_is_published(load, is_full, tmp_path, monkeypatch):
+    monkeypatch.setattr(flower, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(flower, "ROOT", tmp_path)
+    page = tmp_path / "docs" / "flower.md"
+    page.parent.mkdir()
+    page.write_text(f"{table.START}\nold\n{table.END}\n")
+    case = {"seconds": 2.0, "ratio_to_fedavg": 1.25, "peak_bytes": 3e8, "outside_load": load}
+    flower.write({"n_nodes": 20, "dim": 1, "machine": MACHINE, "cases": {"Robust": case}}, is_full=is_full)
+    is_final = is_full and not load
+    assert (tmp_path / "results" / "flower.json").exists() == is_final
+    assert (tmp_path / "results" / "draft" / "flower.json").exists() != is_final
+    assert ("| `Robust` |" in page.read_text()) == is_final

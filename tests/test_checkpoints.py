@@ -1,11 +1,9 @@
-import os
-import stat
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from holdfast.checkpoints import load_checkpoint, save_checkpoint, write_whole
+from holdfast.checkpoints import load_checkpoint, save_checkpoint
 from holdfast.errors import InputError
 from holdfast.results import checkpoint_path
 from holdfast.simulation import State, simulate
@@ -37,24 +35,3 @@ def test_a_state_that_cannot_be_stored_is_said_so(tmp_path):
         save_checkpoint(tmp_path / "x.npz", run, state)
     save_checkpoint(tmp_path / "x.npz", run, replace(state, rule=np.arange(3)))
     assert load_checkpoint(tmp_path / "x.npz", run).rule.tolist() == [0, 1, 2]
-
-
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "note"
-    write_whole(path, b"old")
-
-    def full(descriptor):
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space left"):
-        write_whole(path, b"new")
-    assert path.read_bytes() == b"old"
-
-
-def test_the_file_is_on_the_disk_before_it_has_its_name_and_the_name_after(tmp_path, monkeypatch):
-    happened, replaced = [], os.replace
-    monkeypatch.setattr(os, "fsync", lambda fd: happened.append(stat.S_ISDIR(os.fstat(fd).st_mode)))
-    monkeypatch.setattr(os, "replace", lambda *names: happened.append("named") or replaced(*names))
-    write_whole(tmp_path / "note", b"new")
-    assert happened == [False, "named", True]

@@ -1,6 +1,7 @@
 """SparseFed: only the few coordinates with the largest accumulated update move."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..core import Aggregate
 from ..errors import InputError
+from ..layout import PIECE, all_finite
 from ..updates import Updates, rows_of
 from .geometry import clip_factors
 from .outcome import outcome
@@ -71,17 +73,23 @@ def sparsefed(
     client_weights = clip_factors(norms, limit) / len(rows)
     mean = kernels.combine(rows, client_weights)
 
-    velocity = float(momentum) * state.momentum + mean.update
-    error = state.error + velocity
-    moves = largest(np.abs(error), math.ceil(kept * rows.dim - 1e-9))
-    update = np.where(moves, error, 0).astype(rows.dtype)
-    left = SparseFedState(np.where(moves, 0, velocity), np.where(moves, 0, error), seen_norms)
+    # Piece by piece, so that what is kept between rounds need not fit into memory.
+    velocity, error, update = rows.empty(), rows.empty(), rows.empty()
+    for piece in _pieces(rows.dim):
+        velocity[piece] = float(momentum) * state.momentum[piece] + mean.update[piece]
+        error[piece] = state.error[piece] + velocity[piece]
+    n_moves = math.ceil(kept * rows.dim - 1e-9)
+    for piece, moves in zip(_pieces(rows.dim), largest(error, n_moves), strict=True):
+        update[piece] = np.where(moves, error[piece], 0)
+        velocity[piece][moves] = 0
+        error[piece][moves] = 0
+    left = SparseFedState(velocity, error, seen_norms)
     return outcome(
         "sparsefed",
         rows,
         kernels.redirected(mean, rows, update),
         state=left,
-        kept_fraction=float(np.count_nonzero(moves) / rows.dim),
+        kept_fraction=n_moves / rows.dim,
     )
 
 
@@ -90,14 +98,52 @@ def _check_state(state: Any, dim: int) -> None:
         raise InputError(f"state must be what sparsefed returned last round; got {type(state).__name__}")
     if state.error.shape != (dim,) or state.momentum.shape != (dim,):
         raise InputError(f"state is of a model with {state.error.size} numbers; these updates have {dim}")
-    if not (np.isfinite(state.error).all() and np.isfinite(state.momentum).all()):
+    if not (all_finite(state.error) and all_finite(state.momentum)):
         raise InputError("state holds NaN or infinite values; start anew with state=None")
 
 
-def largest(values: Array, count: int) -> NDArray[np.bool_]:
-    """Return where the `count` largest values are; ties go to the lowest index."""
-    threshold = np.partition(values, len(values) - count)[len(values) - count]
-    is_largest = np.asarray(values > threshold)
-    ties = np.flatnonzero(values == threshold)
-    is_largest[ties[: count - np.count_nonzero(is_largest)]] = True
-    return is_largest
+def largest(values: Array, count: int) -> Iterator[NDArray[np.bool_]]:
+    """Yield, piece by piece, where the `count` values with the largest magnitudes are; ties go to the lowest.
+
+    >>> list(largest(np.array([1.0, -3.0, 2.0, 3.0]), 2))
+    [array([False,  True, False,  True])]
+    """
+    threshold, n_ties = _threshold(values, count)
+    for piece in _pieces(len(values)):
+        magnitudes = _magnitudes(values[piece])
+        is_largest = magnitudes > threshold
+        ties = np.flatnonzero(magnitudes == threshold)[:n_ties]
+        is_largest[ties] = True
+        n_ties -= len(ties)
+        yield is_largest
+
+
+def _threshold(values: Array, count: int) -> tuple[int, int]:
+    """Return the smallest magnitude among the `count` largest, as bits, and how many such values are taken.
+
+    Found sixteen bits at a time, by counting, so that no sorted copy is needed.
+    """
+    n_bits = 8 * values.itemsize
+    prefix, n_left = 0, count
+    for shift in range(n_bits - 16, -1, -16):
+        counts = np.zeros(1 << 16, dtype=np.int64)
+        for piece in _pieces(len(values)):
+            bits = _magnitudes(values[piece])
+            if shift < n_bits - 16:
+                bits = bits[bits >> (shift + 16) == prefix]
+            counts += np.bincount((bits >> shift & 0xFFFF).astype(np.intp), minlength=1 << 16)
+        above = np.cumsum(counts[::-1])[::-1]
+        digit = int(np.flatnonzero(above >= n_left)[-1])
+        n_left -= int(above[digit] - counts[digit])
+        prefix = prefix << 16 | digit
+    return prefix, n_left
+
+
+def _magnitudes(values: Array) -> Array:
+    """Return whole numbers that are ordered like the magnitudes: a float's bits without the sign."""
+    kind = np.uint32 if values.itemsize == 4 else np.uint64
+    return np.asarray(np.abs(values).view(kind))
+
+
+def _pieces(dim: int) -> list[slice]:
+    return [slice(at, min(at + PIECE, dim)) for at in range(0, dim, PIECE)]

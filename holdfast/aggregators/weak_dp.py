@@ -36,6 +36,6 @@ def weak_dp(
     norms = np.sqrt(kernels.squared_norms(rows))
     client_shares = shares(weights, len(rows))
     client_weights = client_shares * clip_factors(norms, max_norm)
-    blur = kernels.noise(rng, dim=rows.dim, sigma=sigma, dtype=rows.dtype)
+    blur = kernels.noise(rows, rng, sigma=sigma)
     seen = kernels.combine(rows, client_weights, beside=(1.0, blur))
     return outcome("weak_dp", rows, seen, client_weights=client_weights, notes=weight_notes(client_shares))

@@ -71,7 +71,7 @@ def settings(pairs: list[str] | None) -> dict[str, Any]:
     >>> settings(["tau=0.6"])
     {'tau': 0.6}
     """
-    from ..choices import literal_settings
+    from ..literals import literal_settings
 
     try:
         return literal_settings(pairs or ())

@@ -123,8 +123,8 @@ def _make(
 
 def _write(document: dict[str, Any], tables: Path, figures: Path) -> None:
     """Write every table as Markdown and CSV, the claims, and the figures where they can be drawn."""
-    from ..checkpoints import write_whole
     from ..report.tables import claims_text, table_text
+    from ..storage import write_whole
 
     scale = document["scale"]
     for one in document["experiments"]:

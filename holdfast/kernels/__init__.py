@@ -6,19 +6,18 @@ Sums over clients are in float64. A row with a value that its type cannot hold r
 the same pass. The loops are compiled on first use, and Numba is imported then.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..threads import in_order, n_threads
+from ..threads import in_order
 from ..updates import CELL, Rows
-from .forms import MEAN, RATIO, SUM, VOTE, Found, Plan, Source
+from .forms import MEAN, RATIO, SUM, VOTE, Plan
 from .network import comparators
-from .reader import Reader
+from .passes import Job, run
 
 __all__ = [
     "Clients",
@@ -36,10 +35,6 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
-T = TypeVar("T")
-
-#: Most cells that a thread works on before it comes back. Never changes a result.
-CELLS_PER_TASK = 16
 
 NOTHING = np.empty(0)
 
@@ -119,11 +114,9 @@ def vote(rows: Rows, *, step: float) -> Pass:
 
 def gram(rows: Rows, *, beside: Array | None = None) -> Array:
     """Return the dot products of all pairs of rows, in float64; `beside` is one more, last row."""
-    from . import sums
-
     size = len(rows) + (beside is not None)
     padded = -(-size // 4) * 4  # four rows are taken at a time
-    upper = np.triu(_summed(rows, sums.gram, beside, (padded, padded))[:size, :size])
+    upper = np.triu(_summed(rows, "gram", beside, (padded, padded))[:size, :size])
     products = upper + np.triu(upper, 1).T
     _check_lengths(rows, products.diagonal())
     return products
@@ -131,18 +124,14 @@ def gram(rows: Rows, *, beside: Array | None = None) -> Array:
 
 def squared_norms(rows: Rows) -> Array:
     """Return the squared length of each row, in float64."""
-    from . import sums
-
-    squares = np.asarray(_summed(rows, sums.projections, None, (2, len(rows)))[0])
+    squares = np.asarray(_summed(rows, "projections", None, (2, len(rows)))[0])
     _check_lengths(rows, squares)
     return squares
 
 
 def projections(rows: Rows, onto: Array) -> tuple[Array, Array]:
     """Return the squared lengths, and the dot products with `onto`, of each row and, last, of `onto`."""
-    from . import sums
-
-    squares, dots = _summed(rows, sums.projections, onto, (2, len(rows) + 1))
+    squares, dots = _summed(rows, "projections", onto, (2, len(rows) + 1))
     _check_lengths(rows, squares)
     return squares, dots
 
@@ -155,16 +144,16 @@ def redirected(seen: Pass, rows: Rows, update: Array) -> Pass:
     return replace(seen, update=update, clients=replace(seen.clients, squares=squares, dots=dots[:-1]))
 
 
-def noise(rng: np.random.Generator, *, dim: int, sigma: float, dtype: np.dtype[Any]) -> Array:
+def noise(rows: Rows, rng: np.random.Generator, *, sigma: float) -> Array:
     """Return normal noise, drawn cell by cell so that any part of it can be drawn alone."""
     seed = int(rng.integers(2**63))
-    drawn = np.empty(dim, dtype=dtype)
+    drawn = rows.empty()
 
     def draw(number: int) -> None:
         cell = drawn[number * CELL : (number + 1) * CELL]
         cell[:] = sigma * np.random.default_rng([seed, number]).standard_normal(cell.size)
 
-    for _ in in_order(draw, range(-(-dim // CELL))):
+    for _ in in_order(draw, range(-(-rows.dim // CELL))):
         pass
     return drawn
 
@@ -201,80 +190,29 @@ def _plan(
 
 def _sweep(rows: Rows, plan: Plan) -> Pass:
     """Return what the plan makes of every column, with the clients measured on the way if asked for."""
-    from .columns import sweep
-
-    update = np.empty(rows.dim, dtype=rows.dtype)
-
-    def work(source: Source, start: int, stop: int) -> Found:
-        found = _nothing_found(len(rows), -(-(stop - start) // CELL) if rows.explain else 0)
-        sweep(source, plan, start, stop, CELL, update, found)
-        return found
-
-    tasks = list(_tasks(rows, work))
-    rows.refuse(np.sum([found.bad for found in tasks], axis=0))
-    n_kept = int(sum(found.kept[0] for found in tasks))
+    n, update = len(rows), rows.empty()
+    job = Job("sweep", (2, n + 1) if rows.explain else (0,), plan.beside, plan)
+    counts, sums = run(rows, job, update)
+    bad, kept, opposed, trimmed, consistency = np.split(counts, [n, n + 1, 2 * n + 1, 3 * n + 1])
+    rows.refuse(bad)
     if not rows.explain:
-        return Pass(update, n_kept, None)
-    squares, dots = np.zeros(len(rows) + 1), np.zeros(len(rows) + 1)
-    for found in tasks:
-        for cell_squares, cell_dots in zip(found.squares, found.dots, strict=True):
-            squares, dots = squares + cell_squares, dots + cell_dots
+        return Pass(update, int(kept[0]), None)
     clients = Clients(
-        squares=squares,
-        dots=dots[:-1],
-        opposed=np.sum([found.opposed for found in tasks], axis=0),
-        trimmed=np.sum([found.trimmed for found in tasks], axis=0) if plan.mode in (MEAN, RATIO) else None,
-        consistency=np.sum([found.consistency.reshape(4, -1) for found in tasks], axis=(0, 1)),
+        squares=sums[0],
+        dots=sums[1, :-1],
+        opposed=opposed,
+        trimmed=trimmed if plan.mode in (MEAN, RATIO) else None,
+        consistency=consistency.reshape(4, -1).sum(axis=0),
     )
-    return Pass(update, n_kept, clients)
+    return Pass(update, int(kept[0]), clients)
 
 
-def _nothing_found(n_rows: int, n_cells: int) -> Found:
-    whole = np.zeros(n_rows, dtype=np.int64)
-    measures = np.zeros((n_cells, n_rows + 1))
-    consistency = np.zeros(4 * (n_rows + 1), dtype=np.int64)
-    kept = np.zeros(1, dtype=np.int64)
-    return Found(whole, kept, measures, measures.copy(), whole.copy(), whole.copy(), consistency)
-
-
-def _summed(rows: Rows, loop: Callable[..., None], beside: Array | None, shape: tuple[int, int]) -> Array:
+def _summed(rows: Rows, loop: str, beside: Array | None, shape: tuple[int, int]) -> Array:
     """Return what a loop of dot products adds up over the cells, strictly in order."""
     own = np.ascontiguousarray(NOTHING if beside is None else beside, dtype=rows.dtype)
-    n_bad = np.zeros(len(rows), dtype=np.int64)
-
-    def work(source: Source, start: int, stop: int) -> tuple[list[Array], Array]:
-        bad = np.zeros(len(rows), dtype=np.int64)
-        cells = []
-        for cell in range(start, stop, CELL):
-            cells.append(np.zeros(shape))
-            loop(source, own, cell, min(cell + CELL, stop), cells[-1], bad)
-        return cells, bad
-
-    total = np.zeros(shape)
-    for cells, bad in _tasks(rows, work, bytes_per_cell=total.nbytes):
-        n_bad += bad
-        for cell in cells:
-            total += cell
+    n_bad, total = run(rows, Job(loop, shape, own))
     rows.refuse(n_bad)
     return total
-
-
-def _tasks(rows: Rows, work: Callable[[Source, int, int], T], *, bytes_per_cell: int = 0) -> Iterator[T]:
-    """Yield work(addresses, start, stop) over all coordinates, in order, done by several threads."""
-    reader = Reader.of(rows)
-    n_cells = -(-rows.dim // CELL)
-    most = CELLS_PER_TASK if reader.is_in_place else 1  # copies of a task's piece should stay small
-    few = max(1, (16 << 20) // max(bytes_per_cell, 1))  # and so should what it brings back
-    cells = max(1, min(most, few, -(-n_cells // (4 * n_threads()))))
-
-    def task(start: int) -> T:
-        stop = min(start + cells * CELL, rows.dim)
-        source, copies = reader.at(start, stop)
-        result = work(source, start, stop)
-        del copies  # not before: the source points into them
-        return result
-
-    return in_order(task, range(0, rows.dim, cells * CELL))
 
 
 def _reordered(clients: Clients, order: Array) -> Clients:

@@ -1,13 +1,16 @@
 """From clients' rows to addresses in memory, which is what the compiled loops read."""
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..layout import FLOATS
-from ..updates import Rows, flat_piece
+from ..errors import DataError
+from ..layout import FLOATS, Unfit
+from ..updates import Rows, Stored, flat_piece
 from .forms import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Source
 
 __all__ = ["Reader"]
@@ -30,6 +33,8 @@ class Reader:
     rows: Rows
     source: Source
     scattered: tuple[tuple[int, int], ...]  # (layer, row or BASE) of what does not lie in one piece
+    # Each thread reads files into memory of its own, again and again: new memory costs as much as reading.
+    local: threading.local = field(default_factory=threading.local, compare=False)
 
     @classmethod
     def of(cls, rows: Rows) -> "Reader":
@@ -61,35 +66,79 @@ class Reader:
         """Whether nothing needs to be copied."""
         return not self.scattered
 
+    @cached_property
+    def rows_by_layer(self) -> dict[int, list[int]]:
+        """The rows that must be copied, of each layer that has some."""
+        found: dict[int, list[int]] = {}
+        for layer, row in self.scattered:
+            found.setdefault(layer, []).append(row)
+        return found
+
     def at(self, start: int, stop: int) -> tuple[Source, list[Array]]:
-        """Return the addresses for coordinates start to stop, and the copies that must live as long."""
+        """Return the addresses for coordinates start to stop, and the copies that must live as long.
+
+        What is read from a file lies in memory that the next call by the same thread fills anew.
+        """
         if self.is_in_place:
             return self.source, []
         addresses, base_addresses = self.source.addresses.copy(), self.source.base_addresses.copy()
-        pieces = {layer: inside for layer, inside, _ in self.rows.pieces(start, stop)}
-        copies = []
-        for layer, row in self.scattered:
-            if layer not in pieces:
-                continue
-            array = self._array(layer, row)
-            copy = np.array(flat_piece(array, pieces[layer]), dtype=array.dtype.newbyteorder("="), order="C")
-            copies.append(copy)
-            # As if the whole layer lay there: the loops count from its first number.
-            address = (_address(copy) - pieces[layer].start * copy.itemsize) % 2**64
-            if row == BASE:
-                base_addresses[layer] = address
-            else:
-                addresses[layer, row] = address
+        pieces = [(layer, inside) for layer, inside, _ in self.rows.pieces(start, stop)]
+        copies, room, used = [], self._room(pieces), 0
+        for layer, inside in pieces:
+            for row in self.rows_by_layer.get(layer, ()):
+                array = self._array(layer, row)
+                if isinstance(array, np.ndarray):
+                    piece = flat_piece(array, inside)
+                    copy = np.array(piece, dtype=array.dtype.newbyteorder("="), order="C")
+                    copies.append(copy)
+                else:
+                    n_bytes = (inside.stop - inside.start) * array.dtype.itemsize
+                    copy = room[used : used + n_bytes].view(array.dtype)
+                    used += _aligned(n_bytes)
+                    self._read(array, inside.start, copy, row)
+                # As if the whole layer lay there: the loops count from its first number.
+                address = (_address(copy) - inside.start * copy.itemsize) % 2**64
+                if row == BASE:
+                    base_addresses[layer] = address
+                else:
+                    addresses[layer, row] = address
         return self.source._replace(addresses=addresses, base_addresses=base_addresses), copies
 
-    def _array(self, layer: int, row: int) -> Array:
+    def _array(self, layer: int, row: int) -> Array | Stored:
         if row == BASE:
             assert self.rows.base is not None
             return self.rows.base[layer]
         return self.rows.arrays[row][layer]
 
+    def _room(self, pieces: list[tuple[int, slice]]) -> Array:
+        """Return this thread's own memory, large enough for all that is read from files."""
+        needed = 0
+        for layer, inside in pieces:
+            for row in self.rows_by_layer.get(layer, ()):
+                array = self._array(layer, row)
+                if not isinstance(array, np.ndarray):
+                    needed += _aligned((inside.stop - inside.start) * array.dtype.itemsize)
+        room: Array | None = getattr(self.local, "room", None)
+        if room is None or room.size < needed:
+            room = self.local.room = np.empty(needed, dtype=np.uint8)
+        return room
 
-def _address(array: Array) -> int:
+    def _read(self, array: Stored, start: int, out: Array, row: int) -> None:
+        try:
+            array.read(start, out)
+        except Unfit as reason:
+            if row == BASE:
+                raise DataError(f"base, the global model, holds {reason}") from None
+            self.rows.refuse(np.arange(len(self.rows)) == row, str(reason))
+
+
+def _aligned(n_bytes: int) -> int:
+    return -(-n_bytes // 64) * 64
+
+
+def _address(array: Array | Stored) -> int:
     """Return where the array starts, 0 if its numbers do not lie one after the other as loops need them."""
+    if not isinstance(array, np.ndarray):
+        return 0
     in_place = array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
     return int(array.__array_interface__["data"][0]) if in_place else 0

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..checkpoints import write_whole
 from ..errors import HoldfastError, InputError
 from ..results import checkpoint_path, recorded, result_path
 from ..scenario import Run
+from ..storage import write_whole
 from .step import Step, named
 
 __all__ = ["RayWorker", "connected"]

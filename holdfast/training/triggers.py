@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -12,7 +13,7 @@ from .schedule import Shard
 
 __all__ = ["FEWEST", "Span", "Triggers", "drawn", "inverted", "stamp", "tensors"]
 
-Values = TypeVar("Values", bound=Any)
+Values = TypeVar("Values", Tensor, NDArray[Any])
 Span = tuple[Any, Any]  # the lowest and the highest values of an example, in shapes that broadcast to it
 
 REACHED = 0.85  # share of the examples that a trigger must send to its class
@@ -31,7 +32,8 @@ def stamp(x: Values, mask: Values, pattern: Values) -> Values:
     >>> stamp(np.array([0.2, 0.4, 0.6, 0.8]), np.array([0, 1, 0.5, 0]), np.array([1, 1, 0, 1]))
     array([0.2, 1. , 0.3, 0.8])
     """
-    return (1 - mask) * x + mask * pattern
+    stamped: Values = (1 - mask) * x + mask * pattern
+    return stamped
 
 
 class Triggers(NamedTuple):

@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,8 @@ def test_the_limit_is_the_median_of_all_lengths_so_far():
 
 
 def test_ties_go_to_the_lowest_coordinate():
-    assert largest(np.array([1.0, 2.0, 2.0, 2.0]), 2).tolist() == [False, True, True, False]
+    [taken] = largest(np.array([1.0, -2.0, 2.0, 2.0]), 2)
+    assert taken.tolist() == [False, True, True, False]
 
 
 def test_a_state_of_another_model_is_refused():
@@ -51,3 +54,15 @@ def test_the_state_keeps_the_type_of_the_updates():
 def test_settings_are_checked(wrong):
     with pytest.raises(InputError):
         sparsefed(np.ones((2, 4)), **wrong)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_largest_are_those_of_a_stable_sort_however_many_pieces(dtype, monkeypatch):
+    monkeypatch.setattr(sys.modules["holdfast.aggregators.sparsefed"], "PIECE", 64)
+    rng = np.random.default_rng(0)
+    for count in (1, 7, 150, 299, 300):
+        values = rng.normal(size=300).astype(dtype) * dtype(10.0) ** rng.integers(-30, 30, 300)
+        values[rng.integers(300, size=120)] = rng.choice([0.0, -2.0, 2.0], size=120)
+        expected = np.zeros(300, dtype=bool)
+        expected[np.argsort(-np.abs(values), kind="stable")[:count]] = True
+        np.testing.assert_array_equal(np.concatenate(list(largest(values, count))), expected)

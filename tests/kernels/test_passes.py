@@ -20,7 +20,7 @@ def test_neither_threads_nor_blocks_change_a_bit(rule, million, monkeypatch):
     results = []
     for threads, cells in ((1, 16), (2, 16), (2, 3), (1, 1)):
         monkeypatch.setenv("HOLDFAST_THREADS", str(threads))
-        monkeypatch.setattr(kernels, "CELLS_PER_TASK", cells)
+        monkeypatch.setattr("holdfast.kernels.passes.CELLS_PER_TASK", cells)
         blurred = bind(weak_dp, sigma=0.1) if rule.name == "weak_dp" else rule
         results.append(blurred(rows_of(million, explain=True), **inputs(DIM, np.float32)))
     first = results[0]
@@ -48,10 +48,8 @@ def test_clones_are_at_no_distance_at_all(million):
 
 
 def test_noise_has_the_size_that_was_asked_for_and_follows_its_generator():
-    first, again, other = (
-        kernels.noise(np.random.default_rng(seed), dim=100_000, sigma=0.5, dtype=np.dtype(np.float32))
-        for seed in (1, 1, 2)
-    )
+    rows = rows_of(np.zeros((1, 100_000), dtype=np.float32))
+    first, again, other = (kernels.noise(rows, np.random.default_rng(seed), sigma=0.5) for seed in (1, 1, 2))
     assert first.std() == pytest.approx(0.5, rel=0.02)
     assert abs(first.mean()) < 0.01
     np.testing.assert_array_equal(first, again)

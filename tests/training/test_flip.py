@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_bits_and_torchs_own_generator_is_left_alon
     torch.manual_seed(1)
     assert torch.equal(drawn, torch.rand(3))
     other = train(model, params, [shards((6,), [20])[0]._replace(seed=99)], span=TABLE)
-    assert (other.updates != one.updates).any()
+    assert (other.memory[0]["masks"] != one.memory[0]["masks"]).any()
 
 
 @ways
@@ -133,7 +133,7 @@ def test_stamped_training_keeps_the_true_labels_and_makes_a_trigger_harmless():
     model, params = network(lambda: torch.nn.Linear(6, 3))
     weights = np.zeros((3, 6), np.float32)
     weights[[0, 1, 2], [0, 1, 2]] = 2
-    weights[0, 5] = 6  # the backdoor
+    weights[0, 5] = 3  # the backdoor
     params = np.concatenate([weights.ravel(), np.zeros(3, np.float32)])
     rng = np.random.default_rng(0)
     (shard,) = shards((6,), [60], epochs=5, batch_size=10)
@@ -149,8 +149,8 @@ def test_stamped_training_keeps_the_true_labels_and_makes_a_trigger_harmless():
         scores = bad @ rows.T + (params + update)[18:]
         return (scores.argmax(axis=1)[y != 0] == 0).mean()
 
-    plain = flip_compact(model, params, [shard], span=TABLE, stamped=0.0, lr=0.1).updates[0]
-    hardened = flip_compact(model, params, [shard], span=TABLE, n_inversion_steps=60, lr=0.1).updates[0]
+    plain = flip_compact(model, params, [shard], span=TABLE, stamped=0.0, lr=0.5).updates[0]
+    hardened = flip_compact(model, params, [shard], span=TABLE, n_inversion_steps=60, lr=0.5).updates[0]
     assert fooled(0) == 1
     assert fooled(plain) > 0.9
     assert fooled(hardened) < 0.1

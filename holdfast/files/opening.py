@@ -1,0 +1,224 @@
+"""Checkpoints on disk: one safetensors file, or several with an index. Opened, checked, never mapped.
+
+A file is read with pread into memory of our own: a mapped file that somebody makes shorter meanwhile would
+end the process with SIGBUS. What a client left in place of a file (a link, a pipe, a device) is not opened.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..layout import Layer, Unfit
+from .header import DTYPES, FLOAT_TYPES, MAX_HEADER, Header, header_length, parsed, strict_json
+
+__all__ = ["Checkpoint", "StoredFile", "StoredTensor", "opened_by_client", "opened_own"]
+
+Array = NDArray[Any]
+
+MAX_INDEX = 100_000_000  # bytes of an index.json
+#: A client's header may be longer than the base's by metadata and other spelling, not by more.
+HEADER_SLACK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFile:
+    """An open file and its header; closed when nothing refers to it any more."""
+
+    path: Path
+    fd: int
+    header: Header
+    stamp: tuple[int, ...]  # what changes when somebody writes to the file
+
+    def __del__(self) -> None:
+        """Close the file."""
+        os.close(self.fd)
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether nobody has written to the file since it was opened."""
+        return _stamp(os.fstat(self.fd)) == self.stamp
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTensor:
+    """The numbers of one tensor, flat or in part: what `Rows` read piece by piece."""
+
+    file: StoredFile
+    type_name: str
+    shape: tuple[int, ...]
+    start: int  # in bytes, from the start of the file
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers, bfloat16 being its bits."""
+        return DTYPES[self.type_name]
+
+    @property
+    def layer(self) -> Layer:
+        """Shape and type, as a rule knows them."""
+        return Layer(self.shape, FLOAT_TYPES.get(self.type_name) or self.dtype)
+
+    def read(self, start: int, out: Array) -> None:
+        """Fill `out` with the numbers from `start` on; Unfit if the file is shorter than it was."""
+        left = out.reshape(-1).view(np.uint8).data
+        at = self.start + start * self.dtype.itemsize
+        while left:
+            try:
+                n_bytes = os.preadv(self.file.fd, [left], at)
+            except OSError as error:
+                raise Unfit(f"bytes that cannot be read: {error.strerror}") from None
+            if n_bytes == 0:
+                raise Unfit("fewer bytes than when it was opened")
+            left, at = left[n_bytes:], at + n_bytes
+
+    def part(self, piece: slice) -> "StoredTensor":
+        """Return a piece of it, in flat order."""
+        start = self.start + piece.start * self.dtype.itemsize
+        return replace(self, shape=(piece.stop - piece.start,), start=start)
+
+    def values(self) -> Array:
+        """Return all numbers in their shape; only for what is known to be small."""
+        out = np.empty(self.shape, dtype=self.dtype)
+        self.read(0, out.reshape(-1))
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """All tensors of a model, by name, in the order of their files and of their numbers in them."""
+
+    files: tuple[StoredFile, ...]
+    index: bytes | None = None  # of several files: the content of their index, as it is
+    index_name: str = ""
+    tensors: dict[str, StoredTensor] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """List the tensors."""
+        tensors = {
+            tensor.name: StoredTensor(file, tensor.type_name, tensor.shape, tensor.start)
+            for file in self.files
+            for tensor in file.header.tensors
+        }
+        object.__setattr__(self, "tensors", tensors)
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether nobody has written to its files since they were opened."""
+        return all(file.is_unchanged for file in self.files)
+
+    @property
+    def header_bytes(self) -> int:
+        """The length of all headers."""
+        return sum(len(file.header.raw) for file in self.files)
+
+
+def opened_own(path: Path, *, name: str) -> Checkpoint:
+    """Return a checkpoint of the server's own; what is wrong with it is a DataError that calls it `name`."""
+    try:
+        return _checkpoint(path, follow=True, limit=MAX_HEADER)
+    except Unfit as reason:
+        raise DataError(f"{name}, {path}, {reason}") from None
+    except OSError as error:
+        raise DataError(f"{name}, {path}, cannot be opened: {error.strerror}") from None
+
+
+def opened_by_client(path: Path, base: Checkpoint) -> Checkpoint:
+    """Return what a client sent; Unfit if it is no checkpoint."""
+    try:
+        return _checkpoint(path, follow=False, limit=16 * base.header_bytes + HEADER_SLACK)
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):  # not the client's doing
+            raise
+        what = "symbolic link" if error.errno == errno.ELOOP else error.strerror
+        raise Unfit(f"cannot be opened: {what}") from None
+
+
+def _checkpoint(path: Path, *, follow: bool, limit: int) -> Checkpoint:
+    flags = 0 if follow else os.O_NOFOLLOW
+    mode = path.stat(follow_symlinks=follow).st_mode
+    if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+        raise Unfit("is a symbolic link" if stat.S_ISLNK(mode) else "is not a regular file")
+    if stat.S_ISDIR(mode):
+        with _folder(path, flags) as folder:
+            return _in_folder(path, folder, flags, limit)
+    if path.name.endswith(".json"):
+        with _folder(path.parent, 0) as folder:
+            return _indexed(path.parent, path.name, folder, flags, limit)
+    return Checkpoint((_file(path, path, None, flags, limit),))
+
+
+@contextmanager
+def _folder(path: Path, flags: int) -> Iterator[int]:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | flags)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _in_folder(path: Path, folder: int, flags: int, limit: int) -> Checkpoint:
+    names = sorted(os.listdir(folder))
+    indices = [name for name in names if name.endswith(".safetensors.index.json")]
+    if len(indices) == 1:
+        return _indexed(path, indices[0], folder, flags, limit)
+    files = [name for name in names if name.endswith(".safetensors")]
+    if indices or len(files) != 1:
+        raise Unfit(f"is a folder with {len(indices)} indices and {len(files)} safetensors files, not one")
+    return Checkpoint((_file(path / files[0], files[0], folder, flags, limit),))
+
+
+def _indexed(path: Path, name: str, folder: int, flags: int, limit: int) -> Checkpoint:
+    """Return the files of an index, which must hold just the tensors that it says they hold."""
+    with _opened(name, folder, flags) as (fd, size):
+        if size > min(MAX_INDEX, limit):
+            raise Unfit(f"has an index of {size} bytes, more than are allowed")
+        content = os.pread(fd, size, 0)
+    entries = strict_json(content)
+    places = entries.get("weight_map") if isinstance(entries, dict) else None
+    if not isinstance(places, dict) or not places or not all(isinstance(at, str) for at in places.values()):
+        raise Unfit(f"has an index, {name}, without a weight_map")
+    shards = sorted(set(places.values()))
+    if any(PurePath(shard).name != shard or shard in ("", ".", "..") for shard in shards):
+        raise Unfit(f"has an index, {name}, that points out of its folder")
+    files = tuple(_file(path / shard, shard, folder, flags, limit) for shard in shards)
+    told = {(tensor, shard) for tensor, shard in places.items()}
+    held = {(t.name, shard) for shard, f in zip(shards, files, strict=True) for t in f.header.tensors}
+    if told != held:
+        raise Unfit(f"has an index, {name}, that tells of other tensors than its files hold")
+    return Checkpoint(files, content, name)
+
+
+def _file(path: Path, name: str | Path, folder: int | None, flags: int, limit: int) -> StoredFile:
+    """Return the file with its header read and checked."""
+    with _opened(name, folder, flags) as (fd, size):
+        length = header_length(os.pread(fd, 8, 0), size, limit)
+        header = parsed(os.pread(fd, 8 + length, 0), size)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+        return StoredFile(path, os.dup(fd), header, _stamp(os.fstat(fd)))
+
+
+@contextmanager
+def _opened(name: str | Path, folder: int | None, flags: int) -> Iterator[tuple[int, int]]:
+    """Open a regular file, without waiting for whoever may hold the other end of a pipe."""
+    fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags, dir_fd=folder)
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise Unfit("is not a regular file")
+        yield fd, found.st_size
+    finally:
+        os.close(fd)
+
+
+def _stamp(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -1,0 +1,132 @@
+"""Where flat updates are put and passes are done: in so much memory as is allowed, the rest on disk."""
+
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError
+from ..kernels.passes import READ_BYTES, Job, Part, Total, added, parts
+from ..threads import n_threads
+from ..updates import CELL, Rows
+
+__all__ = ["Room", "Watch", "check_unchanged", "n_bytes_of"]
+
+Array = NDArray[Any]
+
+#: Told of every step of a pass: its number, the cells that are done, and how many there are.
+Watch = Callable[[int, int, int], None]
+
+#: What the interpreter and the compiled code take for themselves.
+OWN = 256 << 20
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+
+
+def n_bytes_of(text: str) -> int:
+    """Return a size as people write it, in bytes.
+
+    >>> n_bytes_of("1GB"), n_bytes_of("1.5 GiB")
+    (1000000000, 1610612736)
+    """
+    number = text.strip().rstrip("BKMGTIbkmgti")
+    unit = text.strip()[len(number) :].upper()
+    try:
+        size = float(number) * UNITS[unit]
+        if 0 < size < 2**60:
+            return int(size)
+    except (ValueError, KeyError):
+        pass
+    raise InputError(f"a size in memory is written like 500MB or 1GB; got {text!r}")
+
+
+@dataclass(eq=False)
+class Room:
+    """The home of rows that lie in files: passes are done here, in bounded memory.
+
+    >>> Room(Path("."), n_bytes_of("1GB")).empty(3, np.dtype(np.float32)).size
+    3
+    """
+
+    folder: Path  # for what does not fit
+    memory: int  # bytes
+    watch: Watch | None = None
+    used: int = 0
+    n_passes: int = 0
+
+    def empty(self, dim: int, dtype: np.dtype[Any]) -> Array:
+        """Return room for one update: in memory if it fits there, else in a file without a name."""
+        n_bytes = dim * dtype.itemsize
+        if self.used + n_bytes > (self.memory - OWN) * 3 // 4:  # the rest is for the threads
+            return mapped(self.folder, dim, dtype)
+        self.used += n_bytes
+        array: Array = np.empty(dim, dtype)
+        weakref.finalize(array, self._free, n_bytes)
+        return array
+
+    def _free(self, n_bytes: int) -> None:
+        self.used -= n_bytes
+
+    def run(self, rows: Rows, job: Job, out: Array | None) -> Total:
+        """Do a pass over all rows, and see afterwards that nobody wrote to their files meanwhile."""
+        self.n_passes += 1
+        n_workers = self.n_workers(rows)
+        total = added(job, self.watched(rows.dim, parts(rows, job, out, n_workers=n_workers)))
+        check_unchanged(rows)
+        return total
+
+    def check_holds(self, n_bytes: int, what: str) -> None:
+        """Raise unless so much can be held in memory beside all else."""
+        if 4 * n_bytes > self.memory - OWN:
+            raise InputError(
+                f"{what} take {-(-n_bytes // 10**6)}MB, which must be held in memory: allow at least"
+                f" {-(-(OWN + 4 * n_bytes) // 10**6)}MB"
+            )
+
+    def n_workers(self, rows: Rows) -> int:
+        """Return how many threads there is room for: at most two a core, as some wait for the disk."""
+        cell = (len(rows) + 1) * CELL * rows.dtype.itemsize
+        needed = max(cell, READ_BYTES)
+        least = OWN + 4 * needed
+        if self.memory < least:
+            raise InputError(
+                f"{len(rows)} clients need at least {-(-least // 10**6)}MB of memory; got"
+                f" {self.memory // 10**6}MB"
+            )
+        return max(1, min(2 * n_threads(), (self.memory - OWN) // (4 * needed)))
+
+    def watched(self, dim: int, found: Iterable[Part]) -> Iterator[Part]:
+        """Yield the parts as they come, and tell how far they have come."""
+        n_cells, n_done = -(-dim // CELL), 0
+        for part in found:
+            yield part
+            n_done += part.n_done
+            if self.watch is not None:
+                self.watch(self.n_passes, n_done, n_cells)
+
+
+def mapped(folder: Path, dim: int, dtype: np.dtype[Any]) -> Array:
+    """Return room that lies in a file without a name, which is gone when nothing refers to it any more."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        # Now, so that a full disk is an error here and not the end of the process later.
+        reserve = getattr(os, "posix_fallocate", lambda fd, _, size: os.truncate(fd, size))
+        reserve(file.fileno(), 0, max(1, dim * dtype.itemsize))
+        return np.memmap(file, dtype=dtype, mode="r+", shape=(dim,))
+
+
+def check_unchanged(rows: Rows) -> None:
+    """Refuse the rows whose files were written to after they were opened: a pass may have seen both."""
+    changed = [not all(file.is_unchanged for file in _files(arrays)) for arrays in rows.arrays]
+    rows.refuse(np.array(changed), "bytes that were changed while they were read")
+    if rows.base is not None and not all(file.is_unchanged for file in _files(rows.base)):
+        raise DataError("base, the global model, was changed while it was read")
+
+
+def _files(arrays: Any) -> set[Any]:
+    return {array.file for array in arrays if not isinstance(array, np.ndarray)}

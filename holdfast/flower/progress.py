@@ -1,0 +1,102 @@
+"""Where a training stands after a round, in one file: model, rule's state, the inner strategy's arrays."""
+
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flwr.app import ArrayRecord
+from flwr.serverapp.strategy import Strategy
+from numpy.typing import NDArray
+
+from ..core import Aggregate, Bound
+from ..errors import DataError
+from ..storage import UNREADABLE, read_arrays, restored_state, state_arrays, write_arrays
+from .decoding import encoded, numbers_in
+
+__all__ = ["Progress", "load_progress", "restore_inner", "save_progress"]
+
+Array = NDArray[Any]
+
+#: Set anew by an inner strategy when a round starts.
+PASSING = {"current_arrays"}
+
+log = logging.getLogger("holdfast")
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """What is known after a round."""
+
+    round: int
+    arrays: ArrayRecord
+    state: Any = None  # the rule's
+    previous: list[Array] | None = None  # the last update, if the rule asks for it
+    inner: dict[str, Array] = field(default_factory=dict)  # the inner strategy's arrays, by attribute and key
+
+
+def save_progress(path: Path, progress: Progress, *, rule: Bound[Aggregate], inner: Strategy) -> None:
+    """Write the checkpoint, whole or not at all."""
+    arrays: dict[str, Array] = {
+        "round": np.array(progress.round),
+        "rule": np.array(repr(rule)),
+        "names": np.array(list(progress.arrays)),
+    }
+    for i, array in enumerate(progress.arrays.values()):
+        arrays[f"array.{i}"] = numbers_in(array)
+    for i, values in enumerate(progress.previous or ()):
+        arrays[f"previous.{i}"] = values
+    for name, value in vars(inner).items():
+        if name not in PASSING:
+            arrays |= {f"inner.{name}.{key}": part for key, part in _parts(value)}
+    write_arrays(path, arrays | state_arrays(rule, progress.state))
+
+
+def load_progress(path: Path, *, rule: Bound[Aggregate], like: ArrayRecord) -> Progress:
+    """Return what was saved; a DataError if the file is damaged or of a model unlike the one given."""
+    try:
+        arrays = read_arrays(path)
+        names = arrays.pop("names").tolist()
+        record = ArrayRecord({name: encoded(arrays.pop(f"array.{i}")) for i, name in enumerate(names)})
+        number, made_by = int(arrays.pop("round")), str(arrays.pop("rule"))
+        groups: dict[str, dict[str, Array]] = {"previous": {}, "inner": {}, "state": {}}
+        for name, values in arrays.items():
+            groups[name.partition(".")[0]][name] = values
+        if made_by != repr(rule):
+            log.warning("%s was made with %s; the state of %s starts anew", path, made_by, rule.name)
+            groups["state"] = {}
+        previous = [groups["previous"][f"previous.{i}"] for i in range(len(groups["previous"]))] or None
+        inner = {name.removeprefix("inner."): values for name, values in groups["inner"].items()}
+        progress = Progress(number, record, restored_state(rule, groups["state"]), previous, inner)
+    except UNREADABLE as error:
+        raise DataError(f"{path} is no checkpoint, or a damaged one: {error}") from None
+    if _forms(record) != _forms(like):
+        raise DataError(f"{path} is the checkpoint of another model than the initial arrays")
+    return progress
+
+
+def restore_inner(inner: Strategy, progress: Progress) -> None:
+    """Give an inner strategy back the arrays (momenta, say) that it had."""
+    found: dict[str, dict[str, Array]] = {}
+    for name, values in progress.inner.items():
+        attribute, _, key = name.partition(".")
+        found.setdefault(attribute, {})[key] = values
+    for attribute, parts in found.items():
+        numbered = [f"[{i}]" for i in range(len(parts))]
+        setattr(inner, attribute, [parts[key] for key in numbered] if set(parts) == set(numbered) else parts)
+
+
+def _parts(value: Any) -> list[tuple[str, Array]]:
+    """Return the arrays in an attribute: a dict of them, or a list."""
+    if isinstance(value, list):
+        value = {f"[{i}]": part for i, part in enumerate(value)}
+    if not isinstance(value, dict):
+        return []
+    if not all(isinstance(part, np.ndarray | np.generic) for part in value.values()):
+        return []
+    return [(str(key), np.asarray(part)) for key, part in value.items()]
+
+
+def _forms(record: ArrayRecord) -> dict[str, tuple[str, tuple[int, ...]]]:
+    return {name: (array.dtype, tuple(array.shape)) for name, array in record.items()}

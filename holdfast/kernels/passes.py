@@ -1,0 +1,123 @@
+"""A pass over the rows as a value, and what becomes of it: done here, by threads, or wherever the rows say.
+
+What a pass finds is whole numbers, which may be added in any order, and for each cell of the grid sums in
+float64, which are added in the order of the cells. So a pass can be cut anywhere between two cells.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..threads import in_order, n_threads
+from ..updates import CELL, Rows
+from .forms import Found, Plan, Source
+from .reader import Reader
+
+__all__ = ["Job", "Part", "Total", "added", "parts", "run"]
+
+Array = NDArray[Any]
+
+#: Most cells that a thread works on before it comes back. Never changes a result.
+CELLS_PER_TASK = 16
+#: Bytes that a task reads from files: long reads, but few enough to be worked on in the caches.
+READ_BYTES = 16 << 20
+
+
+class Job(NamedTuple):
+    """One pass: which loop, and what it is given beside the rows."""
+
+    loop: str  # sweep, gram or projections
+    shape: tuple[int, ...]  # of the sums that each cell adds
+    beside: Array  # one more row, flat, or empty
+    plan: Plan | None = None  # of a sweep
+
+    def on(self, start: int, stop: int) -> "Job":
+        """Return the same pass for these columns alone, counted from 0."""
+        beside = self.beside[start:stop]
+        return self._replace(beside=beside, plan=self.plan and self.plan._replace(beside=beside))
+
+
+class Part(NamedTuple):
+    """What was found in some cells that follow one another."""
+
+    counts: NDArray[np.int64]
+    cells: NDArray[np.float64]  # [cell, ...]
+    n_done: int = 0  # how many cells it is of, for whoever watches
+
+
+class Total(NamedTuple):
+    """What was found in all cells."""
+
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
+def run(rows: Rows, job: Job, out: Array | None = None) -> Total:
+    """Do the pass, here or where the rows are at home; a sweep fills `out`."""
+    if rows.home is not None:
+        total: Total = rows.home.run(rows, job, out)
+        return total
+    return added(job, parts(rows, job, out))
+
+
+def added(job: Job, found: Iterable[Part]) -> Total:
+    """Return the sum of all parts, which must come in order."""
+    counts, sums = np.zeros(1, dtype=np.int64), np.zeros(job.shape)
+    for part in found:
+        counts = counts + part.counts
+        for cell in part.cells:
+            sums += cell
+    return Total(counts, sums)
+
+
+def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | None = None) -> Iterator[Part]:
+    """Yield what is found, in order, done by several threads; a sweep fills `out`."""
+    reader = Reader.of(rows)
+    n_cells = -(-rows.dim // CELL)
+    most = cells_at_once(rows, reader.is_in_place)
+    few = max(1, (16 << 20) // max(8 * int(np.prod(job.shape)), 1))  # and so should what it brings back
+    cells = max(1, min(most, few, -(-n_cells // (4 * n_threads()))))
+
+    def task(start: int) -> Part:
+        stop = min(start + cells * CELL, rows.dim)
+        source, copies = reader.at(start, stop)
+        found = _swept(source, job, start, stop, out) if job.plan else _summed(source, job, start, stop)
+        del copies  # not before: the source points into them
+        return found
+
+    return in_order(task, range(0, rows.dim, cells * CELL), n_workers=n_workers)
+
+
+def cells_at_once(rows: Rows, is_in_place: bool) -> int:
+    """Return the most cells that a task may take: copies of a task's piece should stay small."""
+    if is_in_place:
+        return CELLS_PER_TASK
+    is_stored = any(not isinstance(array, np.ndarray) for arrays in rows.arrays for array in arrays[:1])
+    return max(1, min(4, READ_BYTES // ((len(rows) + 1) * CELL * rows.dtype.itemsize))) if is_stored else 1
+
+
+def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -> Part:
+    from .columns import sweep
+
+    n, explain = source.addresses.shape[1], len(job.shape) > 1
+    counts = np.zeros(3 * n + 1 + 4 * (n + 1), dtype=np.int64)
+    bad, kept, opposed, trimmed, consistency = np.split(counts, [n, n + 1, 2 * n + 1, 3 * n + 1])
+    n_cells = -(-(stop - start) // CELL)
+    squares, dots = np.zeros((2, n_cells if explain else 0, n + 1))
+    found = Found(bad, kept, squares, dots, opposed, trimmed, consistency)
+    sweep(source, job.plan, start, stop, CELL, out, found)
+    cells = np.stack([squares, dots], axis=1) if explain else np.zeros((0, *job.shape))
+    return Part(counts, cells, n_cells)
+
+
+def _summed(source: Source, job: Job, start: int, stop: int) -> Part:
+    from . import sums
+
+    loop = sums.gram if job.loop == "gram" else sums.projections
+    bad = np.zeros(source.addresses.shape[1], dtype=np.int64)
+    cells = np.zeros((-(-(stop - start) // CELL), *job.shape))
+    for cell, at in zip(cells, range(start, stop, CELL), strict=True):
+        loop(source, job.beside, at, min(at + CELL, stop), cell, bad)
+    return Part(bad, cells, len(cells))

@@ -1,0 +1,54 @@
+"""Rounds as files, and the same rounds in memory."""
+
+import numpy as np
+
+from holdfast import defend
+from holdfast.files import load_tensors, save_tensors
+from holdfast.updates import CELL
+
+SHAPES = {"a.weight": (3, 100), "empty": (0, 4), "b.weight": (2 * CELL + 77,), "b.bias": (11,), "scale": ()}
+N = 9
+
+
+def some_models(n=N, dtype=np.float32, shapes=SHAPES, seed=0):
+    """A base, and clients' models near it."""
+    rng = np.random.default_rng(seed)
+    base = {name: np.asarray(rng.normal(size=shape)).astype(dtype) for name, shape in shapes.items()}
+    models = [
+        {name: np.asarray(x + 0.1 * rng.normal(size=x.shape) + 0.02, x.dtype) for name, x in base.items()}
+        for _ in range(n)
+    ]
+    return base, models
+
+
+def write_round(folder, base, models):
+    """Store them; return the base's path and the clients'."""
+    (folder / "clients").mkdir(exist_ok=True)
+    save_tensors(folder / "base.safetensors", base)
+    paths = []
+    for number, model in enumerate(models):
+        paths.append(folder / "clients" / f"c{number:02}.safetensors")
+        save_tensors(paths[-1], model)
+    return folder / "base.safetensors", paths
+
+
+def in_memory(base, models, rule, **given):
+    """The next model as `defend` makes it of arrays in memory."""
+    names = list(base)
+    if "reference" in given:
+        with np.errstate(over="ignore"):
+            given["reference"] = [
+                (given["reference"][name].astype(np.float64 if x.dtype == np.float64 else np.float32)
+                 - x.astype(np.float64 if x.dtype == np.float64 else np.float32))
+                for name, x in base.items()
+            ]  # fmt: skip
+    result = defend([list(m.values()) for m in models], rule, base=list(base.values()), **given)
+    return {name: base[name] + u for name, u in zip(names, result.update, strict=True)}, result
+
+
+def assert_same(path, expected):
+    got = load_tensors(path)
+    assert list(got) == list(expected)
+    for name, values in expected.items():
+        assert got[name].shape == values.shape
+        assert got[name].tobytes() == np.ascontiguousarray(values).tobytes(), name

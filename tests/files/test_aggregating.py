@@ -1,0 +1,191 @@
+import json
+
+import numpy as np
+import pytest
+
+from holdfast import aggregators as a
+from holdfast import bind, defend, invariant, median
+from holdfast.buffers import combined_buffers
+from holdfast.errors import DataError, InputError
+from holdfast.files import aggregate_files, load_tensors, save_tensors
+
+from ..rules import RULES, named
+from .rounds import assert_same, in_memory, some_models, write_round
+
+
+def given_for(rule, folder, base, seed=5):
+    """What a rule needs beside the clients: for the files, and for memory."""
+    files, memory = {"seed": seed}, {"rng": np.random.default_rng(seed)}
+    if rule.needs("reference"):
+        own = some_models(1, seed=9, dtype=next(iter(base.values())).dtype)[1][0]
+        save_tensors(folder / "own.safetensors", own)
+        files["reference"], memory["reference"] = folder / "own.safetensors", own
+    if rule.needs("state") or rule.needs("previous"):
+        files["state"] = folder / "state.safetensors"
+    return files, memory
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("rule", RULES, ids=named)
+def test_files_give_the_bits_of_the_call_in_memory(rule, dtype, tmp_path):
+    base, models = some_models(dtype=dtype)
+    at, clients = write_round(tmp_path, base, models)
+    files, memory = given_for(rule, tmp_path, base)
+    said = aggregate_files(clients, rule, base=at, out=tmp_path / "next.safetensors", explain=True, **files)
+    expected, result = in_memory(
+        base, models, rule, explain=True, clients=[path.stem for path in clients], **memory
+    )
+    assert_same(tmp_path / "next.safetensors", expected)
+    assert said.as_dict() == result.diagnostics.as_dict()
+
+
+def test_a_rule_remembers_through_its_state_file(tmp_path):
+    rule = bind(a.sparsefed, kept=0.3)
+    base, models = some_models()
+    at, clients = write_round(tmp_path, base, models)
+    state = None
+    for _ in range(3):
+        aggregate_files(clients, rule, base=at, out=at, state=tmp_path / "state.safetensors")
+        base, result = in_memory(base, models, rule, state=state)
+        state = result.state
+        assert_same(at, base)
+    stored = load_tensors(tmp_path / "state.safetensors")
+    np.testing.assert_array_equal(stored["state.error"], state.error)
+    np.testing.assert_array_equal(stored["state.norms"], state.norms)
+
+
+def test_the_last_update_is_remembered_for_the_rule_that_asks_for_it(tmp_path):
+    rule = bind(a.centered_clipping, radius=0.5)
+    base, models = some_models()
+    at, clients = write_round(tmp_path, base, models)
+    previous = None
+    for _ in range(3):
+        aggregate_files(clients, rule, base=at, out=at, state=tmp_path / "state.safetensors")
+        base, result = in_memory(base, models, rule, previous=previous)
+        previous = result.update
+        assert_same(at, base)
+
+
+def test_a_state_of_another_rule_or_a_damaged_one_is_an_error(tmp_path):
+    base, models = some_models()
+    at, clients = write_round(tmp_path, base, models)
+    files = {"base": at, "out": tmp_path / "next.safetensors", "state": tmp_path / "state.safetensors"}
+    aggregate_files(clients, bind(a.sparsefed), **files)
+    with pytest.raises(DataError, match="is that of sparsefed, not of centered_clipping"):
+        aggregate_files(clients, bind(a.centered_clipping), **files)
+    raw = files["state"].read_bytes()
+    files["state"].write_bytes(raw[:-3])
+    with pytest.raises(DataError, match=r"the state, .* has .* bytes, but its header tells of"):
+        aggregate_files(clients, bind(a.sparsefed), **files)
+    save_tensors(
+        files["state"], {"state.error": np.ones(2)}, metadata={"holdfast": "state", "rule": "sparsefed"}
+    )
+    with pytest.raises(DataError, match="does not fit"):
+        aggregate_files(clients, bind(a.sparsefed), **files)
+
+
+def test_what_a_rule_cannot_do_without_is_asked_for(tmp_path):
+    base, models = some_models(3)
+    at, clients = write_round(tmp_path, base, models)
+    files = {"base": at, "out": tmp_path / "next.safetensors"}
+    with pytest.raises(InputError, match="fltrust needs a reference"):
+        aggregate_files(clients, a.fltrust, **files)
+    with pytest.raises(InputError, match="sparsefed keeps a state"):
+        aggregate_files(clients, a.sparsefed, **files)
+    with pytest.raises(InputError, match="at least one client's file"):
+        aggregate_files([], median, **files)
+    with pytest.raises(InputError, match="is given twice"):
+        aggregate_files([clients[0], clients[0]], median, **files)
+    save_tensors(tmp_path / "own.safetensors", {"w": np.ones(2)})
+    with pytest.raises(DataError, match=r"the reference, .* does not fit the base: lacks"):
+        aggregate_files(clients, a.fltrust, reference=tmp_path / "own.safetensors", **files)
+
+
+def test_sample_counts_weigh_as_in_memory_and_a_lie_drops_its_client(tmp_path):
+    base, models = some_models(4)
+    at, clients = write_round(tmp_path, base, models)
+    counts = {"c00": 10, "c01": 30, "c02": 20, "c03": 10**12}
+    (tmp_path / "counts.json").write_text(json.dumps(counts))
+    files = {"base": at, "out": tmp_path / "next.safetensors", "weights": tmp_path / "counts.json"}
+    said = aggregate_files(clients, a.fedavg, **files)
+    assert "impossible sample count" in said.dropped[0].reason
+    expected, _ = in_memory(base, models, bind(a.fedavg), weights=list(counts.values()))
+    assert_same(tmp_path / "next.safetensors", expected)
+    for content, match in (
+        ("{}", "has no count for 'c00' and 3 more"),
+        ("[1]", "one JSON object"),
+        ("{", "JSON"),
+    ):
+        (tmp_path / "counts.json").write_text(content)
+        with pytest.raises(DataError, match=match):
+            aggregate_files(clients, a.fedavg, **files)
+
+
+def test_updates_are_added_to_the_base(tmp_path):
+    base, models = some_models(5)
+    updates = [{name: 0.01 * x for name, x in model.items()} for model in models]
+    at, clients = write_round(tmp_path, base, updates)
+    aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", are_updates=True)
+    result = defend([list(u.values()) for u in updates], median, params=list(base.values()))
+    assert_same(
+        tmp_path / "next.safetensors", {n: base[n] + u for n, u in zip(base, result.update, strict=True)}
+    )
+
+
+def test_adapters_alone_are_aggregated_and_the_rest_of_the_base_stays(tmp_path):
+    base, models = some_models(5, shapes={"w": (50, 40), "w.lora_A": (4, 40), "w.lora_B": (50, 4)})
+    adapters = [{name: x for name, x in model.items() if "lora" in name} for model in models]
+    at, clients = write_round(tmp_path, base, adapters)
+    said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", only=("*lora*",))
+    assert not said.dropped
+    own = {name: x for name, x in base.items() if "lora" in name}
+    expected, _ = in_memory(own, adapters, bind(median))
+    assert_same(tmp_path / "next.safetensors", {"w": base["w"], **expected})
+    said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
+    assert "lacks 'w'" in said.dropped[0].reason
+    with pytest.raises(DataError, match=r"no tensors of floats named \*adapter\*"):
+        aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", only=("*adapter*",))
+
+
+@pytest.mark.parametrize("rule", [bind(a.fedavg), bind(invariant)], ids=named)
+def test_buffers_are_averaged_under_plain_averaging_and_else_their_median(rule, tmp_path):
+    base, models = some_models(5)
+    for number, model in enumerate([base, *models]):
+        model["bn.running_mean"] = np.float32([number, 2.0 * number])
+        model["bn.num_batches_tracked"] = np.array(10 * number)
+    models[4]["bn.num_batches_tracked"] = np.array(-1)
+    at, clients = write_round(tmp_path, base, models)
+    said = aggregate_files(clients, rule, base=at, out=tmp_path / "next.safetensors")
+    assert "buffers are made without client c04: bn.num_batches_tracked holds negative" in said.notes[-1]
+    got = load_tensors(tmp_path / "next.safetensors")
+    names = ["bn.running_mean", "bn.num_batches_tracked"]
+    expected = combined_buffers(
+        [{name: model[name] for name in names} for model in models],
+        base={name: base[name] for name in names},
+        averaged=rule.name == "fedavg",
+    )
+    for name in names:
+        np.testing.assert_array_equal(got[name], expected[name])
+        assert got[name].dtype == base[name].dtype
+
+
+def test_a_base_that_is_not_finite_or_holds_no_floats_is_an_error(tmp_path):
+    base, models = some_models(3)
+    at, clients = write_round(tmp_path, base, models)
+    base["b.weight"][5] = np.inf
+    save_tensors(at, base)
+    with pytest.raises(DataError, match=r"the base, .* holds NaN or infinite values"):
+        aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
+    save_tensors(at, {"steps": np.arange(3)})
+    with pytest.raises(DataError, match="nothing to aggregate"):
+        aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
+    with pytest.raises(DataError, match="cannot be opened: No such file"):
+        aggregate_files(clients, median, base=tmp_path / "none", out=tmp_path / "next.safetensors")
+    assert not (tmp_path / "next.safetensors").exists()
+
+
+def test_buffers_that_do_not_fit_into_memory_are_an_error_that_says_what_is_needed(tmp_path):
+    base = {"w": np.ones(3, np.float32), "table": np.zeros(40_000_000, np.uint8)}
+    at, clients = write_round(tmp_path, base, [base, base])
+    with pytest.raises(InputError, match=r"the buffers of all clients take 80MB, .* allow at least \d+MB"):
+        aggregate_files(clients, median, base=at, out=tmp_path / "next", memory="350MB")

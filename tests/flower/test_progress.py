@@ -1,0 +1,107 @@
+"""A training that was stopped goes on from its checkpoint to the same bits, with the rounds counted on."""
+
+import numpy as np
+import pytest
+from flwr.app import MetricRecord
+from flwr.serverapp.strategy import FedAdam, FedAvgM
+
+from holdfast import bind, centered_clipping, invariant, median, sparsefed
+from holdfast.errors import DataError
+from holdfast.flower import Robust
+
+from .nodes import Federation, arrays_in, model, record
+
+KINDS = {
+    "without state": lambda **to: Robust(invariant, **to),
+    "SparseFed": lambda **to: Robust(bind(sparsefed, kept=0.2), **to),
+    "centered clipping": lambda **to: Robust(centered_clipping, **to),
+    "FedAdam": lambda **to: Robust(median, inner=FedAdam(), **to),
+    "FedAvgM": lambda **to: Robust(median, inner=FedAvgM(server_momentum=0.9), **to),
+}
+
+
+def bits(result):
+    return {name: values.tobytes() for name, values in arrays_in(result.arrays).items()}
+
+
+def run(strategy, n_rounds, **options):
+    return strategy.start(Federation(), record(model()), num_rounds=n_rounds, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_training_goes_on_to_the_same_bits(kind, tmp_path):
+    path = tmp_path / "some" / "training.npz"
+    whole = run(KINDS[kind](), 4)
+    run(KINDS[kind](checkpoint=path), 2)
+    resumed = run(KINDS[kind](checkpoint=path, resume=True), 4)
+    assert bits(resumed) == bits(whole)
+    assert [*resumed.train_metrics_clientapp] == [3, 4]
+    assert bits(run(KINDS[kind](), 2)) != bits(whole)
+
+
+def test_the_rounds_that_nodes_and_the_evaluation_see_are_counted_on(tmp_path):
+    path = tmp_path / "training.npz"
+    run(Robust(invariant, checkpoint=path), 2)
+    federation, seen = Federation(), []
+    result = Robust(invariant, checkpoint=path, resume=True).start(
+        federation,
+        record(model()),
+        num_rounds=3,
+        evaluate_fn=lambda number, arrays: seen.append(number) or MetricRecord({"x": number}),
+    )
+    assert seen == [2, 3]
+    assert [*result.evaluate_metrics_serverapp] == [2, 3]
+    assert {message.content["config"]["server-round"] for message in federation.sent} == {3}
+
+
+def test_a_training_that_is_over_gives_its_model_again(tmp_path):
+    path = tmp_path / "training.npz"
+    first = run(Robust(invariant, checkpoint=path), 2)
+    again = run(Robust(invariant, checkpoint=path, resume=True), 2)
+    assert bits(again) == bits(first)
+    assert again.train_metrics_clientapp == {}
+
+
+def test_without_a_checkpoint_to_resume_from_the_training_starts(tmp_path):
+    strategy = Robust(invariant, checkpoint=tmp_path / "training.npz", resume=True)
+    assert bits(run(strategy, 1)) == bits(run(Robust(invariant), 1))
+
+
+def test_without_resume_a_training_starts_anew(tmp_path):
+    path = tmp_path / "training.npz"
+    run(Robust(invariant, checkpoint=path), 2)
+    assert bits(run(Robust(invariant, checkpoint=path), 1)) == bits(run(Robust(invariant), 1))
+
+
+def test_another_rule_goes_on_with_the_model_and_a_state_of_its_own(tmp_path, caplog):
+    path = tmp_path / "training.npz"
+    run(Robust(sparsefed, checkpoint=path), 2)
+    result = run(Robust(bind(sparsefed, kept=0.5), checkpoint=path, resume=True), 3)
+    assert [*result.train_metrics_clientapp] == [3]
+    assert "the state of sparsefed starts anew" in caplog.text
+
+
+def test_a_damaged_file_and_one_of_another_model_are_refused(tmp_path):
+    path = tmp_path / "training.npz"
+    run(Robust(invariant, checkpoint=path), 1)
+    whole = path.read_bytes()
+    strategy = Robust(invariant, checkpoint=path, resume=True)
+    with pytest.raises(DataError, match="of another model"):
+        strategy.start(Federation(), record({"w": np.ones(3, np.float32)}), num_rounds=2)
+    for damaged in (b"", whole[: len(whole) // 2], b"PK\x03\x04" + b"x" * 100):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match="no checkpoint, or a damaged one"):
+            run(strategy, 2)
+    np.savez(path, round=np.array(1))
+    with pytest.raises(DataError, match="no checkpoint, or a damaged one"):
+        run(strategy, 2)
+
+
+def test_a_failed_round_is_counted_and_changes_nothing_that_is_stored(tmp_path):
+    path = tmp_path / "training.npz"
+    strategy = Robust(bind(sparsefed, kept=0.2), checkpoint=path)
+    silent = Federation(dict.fromkeys(Federation().behaviours, lambda message: None))
+    strategy.start(silent, record(model()), num_rounds=1)
+    resumed = run(Robust(bind(sparsefed, kept=0.2), checkpoint=path, resume=True), 2)
+    assert [*resumed.train_metrics_clientapp] == [2]
+    assert bits(resumed) == bits(run(Robust(bind(sparsefed, kept=0.2)), 1))
