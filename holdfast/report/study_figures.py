@@ -70,7 +70,8 @@ def histogram_figure(study: Histogram) -> Any:
         loc="left",
     )
     zoom.set_title("(b) Those below a hundredth of the largest", fontsize=10, loc="left")
-    for axes in figure.axes:
+    for axes, counts in ((whole, study.counts), (zoom, study.zoom_counts)):
+        axes.set_ylim(0.7, 2 * max(1, *counts))  # before the logarithm: there may be no entry to scale by
         axes.set(yscale="log", ylabel="entries", xlabel="value of an entry of an attacker's update")
         without_frame(axes)
     return figure
