@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..counting import whole_share
 from ..diagnostics import Diagnostics
 from ..errors import InputError
 from ..models import flat_params, named_buffers
-from ..scenario import Run
+from ..scenario import Run, Task
 from ..screening import defend
 from ..training import Shard, Trained, schedule
 from .clients import Workers, workers
@@ -66,24 +67,32 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"no device {device!r} here: {str(error).partition('.')[0]}") from None
     world = made_world(run, device)
-    state = after or _start(world)
+    state = after or _start(world, device)
     while state.round < run.task.n_rounds:
         with workers(world.model) as crew:
             record, state = _Round(world, crew, state).made()
         yield record, state
 
 
-def _start(world: World) -> State:
+def _start(world: World, device: str) -> State:
     """Return the state before the first round: a fresh network, which the server may have warmed up."""
-    task, state = world.run.task, State(0, flat_params(world.model), buffers=named_buffers(world.model))
-    if not task.warm_epochs:
-        return state
+    if not world.run.task.warm_epochs:
+        return State(0, flat_params(world.model), buffers=named_buffers(world.model))
+    params, buffers = _warmed(world.run.task, world.run.seed, device)
+    return State(0, params.copy(), buffers=buffers)
+
+
+@lru_cache(maxsize=4)
+def _warmed(task: Task, seed: int, device: str) -> tuple[NDArray[np.float32], Mapping[str, Array]]:
+    """Return params and buffers trained on the server's examples alone: the same for every attack and rule."""
+    world = made_world(Run(task, seed=seed), device)
+    fresh = State(-1, flat_params(world.model), buffers=named_buffers(world.model))
     with workers(world.model) as crew:
-        before = _Round(world, crew, replace(state, round=-1))
+        before = _Round(world, crew, fresh)
         examples = world.clean(task.n_clients, 0)
-        warm = before.trained(task.train, [before.shard(task.n_clients, *examples, epochs=task.warm_epochs)])
-    buffers = warm.buffers[0] if warm.buffers else {}
-    return replace(state, params=state.params + warm.updates[0], buffers=buffers)
+        shard = before.shard(task.n_clients, *examples, epochs=task.warm_epochs)
+        warm = before.trained(task.train, [shard])
+    return fresh.params + warm.updates[0], warm.buffers[0] if warm.buffers else {}
 
 
 @dataclass(frozen=True, eq=False)
