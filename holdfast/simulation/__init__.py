@@ -84,7 +84,7 @@ def _start(world: World, device: str) -> State:
 
 @lru_cache(maxsize=4)
 def _warmed(task: Task, seed: int, device: str) -> tuple[NDArray[np.float32], Mapping[str, Array]]:
-    """Return params and buffers trained on the server's examples alone: the same for all attacks and rules."""
+    """Return params and buffers trained on the server's own examples: the same whatever the attack."""
     world = made_world(Run(task, seed=seed), device)
     fresh = State(-1, flat_params(world.model), buffers=named_buffers(world.model))
     with workers(world.model) as crew:
