@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-COLOURS = {"kept out": "green", "backdoor is in": "red", "half in": "yellow", "hardly learns": "yellow"}
+COLOURS = {"kept out": "green", "let in": "red", "half in": "yellow", "hardly learns": "yellow"}
 
 
 def demo(
@@ -66,10 +66,10 @@ def _table(contest: "Contest", results: Path) -> Table:
         caption_justify="left",
     )
     for heading in ("rule", "what it does"):
-        table.add_column(heading)
-    for heading in ("right answers", "backdoor works"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("right\nanswers", "backdoor\nworks"):
         table.add_column(heading, justify="right")
-    table.add_column("verdict")
+    table.add_column("verdict", no_wrap=True)
     for name, result in attacked.items():
         word = verdict(result, honest)
         table.add_row(

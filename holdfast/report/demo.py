@@ -11,11 +11,11 @@ __all__ = ["CONTESTS", "DEFENCES", "Contest", "contests", "verdict"]
 
 #: In words: what each does with the clients' updates.
 DEFENCES = {
-    "fedavg": "averages everything: no defence",
-    "rfa": "takes the geometric median",
-    "and_mask": "averages where signs agree",
-    "trimmed_mean": "averages without the extremes",
-    "invariant": "both of these: holdfast's own",
+    "fedavg": "averages all: no defence",
+    "rfa": "geometric median",
+    "and_mask": "mean where signs agree",
+    "trimmed_mean": "mean without extremes",
+    "invariant": "the last two together",
 }
 
 
@@ -92,11 +92,11 @@ def verdict(result: Result, honest: Result) -> str:
     >>> start = Result.start(contests()[0].honest)
     >>> clean = replace(start, records=({"accuracy": 0.99, "attack_success": 0.01},))
     >>> verdict(replace(start, records=({"accuracy": 0.99, "attack_success": 0.9},)), clean)
-    'backdoor is in'
+    'let in'
     """
     success, accuracy = result.last("attack_success") or 0.0, result.last("accuracy") or 0.0
     if accuracy < (honest.last("accuracy") or 0.0) - 0.2:
         return "hardly learns"
     if success < 0.2:
         return "kept out"
-    return "half in" if success < 0.6 else "backdoor is in"
+    return "half in" if success < 0.6 else "let in"

@@ -24,7 +24,7 @@ PAGE = """<!doctype html>
   table {{ border-collapse: collapse; width: 100%; }}
   th, td {{ padding: .3rem .6rem; border-bottom: 1px solid #8884; text-align: left; }}
   .number {{ text-align: right; font-variant-numeric: tabular-nums; }}
-  .kept-out {{ color: #2e8b57; font-weight: 600; }} .backdoor-is-in {{ color: #d0473a; font-weight: 600; }}
+  .kept-out {{ color: #2e8b57; font-weight: 600; }} .let-in {{ color: #d0473a; font-weight: 600; }}
   .half-in, .hardly-learns {{ color: #b8860b; font-weight: 600; }}
   figure {{ margin: 1rem 0; background: #fff; border-radius: 6px; }} svg {{ width: 100%; height: auto; }}
 </style>

@@ -10,7 +10,7 @@ def test_the_demo_shows_both_tasks_and_writes_a_page(tmp_path):
     arguments = ["demo", "--out", str(tmp_path / "new"), "--rounds", "1"]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0
-    for word in ("Phishing mail", "Handwritten digits", "invariant", "backdoor works"):
+    for word in ("Phishing mail", "Handwritten digits", "invariant", "backdoor"):
         assert word in result.output
     assert (tmp_path / "new" / "report.html").exists()
     assert (tmp_path / "new" / "digits.png").read_bytes().startswith(b"\x89PNG")

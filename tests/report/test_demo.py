@@ -25,7 +25,7 @@ def test_both_contests_have_every_defence_and_one_run_without_attackers():
     [
         (0.9, 0.05, "kept out"),
         (0.9, 0.4, "half in"),
-        (0.9, 0.9, "backdoor is in"),
+        (0.9, 0.9, "let in"),
         (0.5, 0.0, "hardly learns"),
     ],
 )
