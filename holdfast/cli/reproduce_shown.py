@@ -73,7 +73,10 @@ def document_shown(document: dict[str, Any], plan: "Plan", console: Console) -> 
     >>> document_shown(nothing, planned([], Path("nowhere")), Console(width=60))
     """
     for one in document["experiments"]:
-        console.print(_table(one, document["scale"]), soft_wrap=False)
+        if one["cells"]:
+            console.print(_table(one, document["scale"]), soft_wrap=False)
+        for figure in one["figures"]:
+            console.print(f"{one['title']}: {figure['files']['png']}", soft_wrap=True, markup=False)
     if document["claims"]:
         console.print(_claims(document["claims"], document["scale"]))
     _left_out_shown(plan, console)
@@ -132,7 +135,7 @@ def _claims(claims: list[dict[str, Any]], scale: str) -> Table:
     table = Table(title=f"Claims at the scale {scale}: {said}", title_justify="left", show_lines=False)
     for title in ("", "claim", "task", "verdict", "numbers"):
         table.add_column(title)
-    for one in claims:
+    for one in (one for one in claims if one["verdict"] != "not measured"):
         verdict = f"[{COLOURS[one['verdict']]}]{one['verdict']}[/]"
         stands_in = f" (for {one['stands_in_for']})" if one["stands_in_for"] else ""
         table.add_row(one["source"], one["text"], one["task"] + stands_in, verdict, one["numbers"])
