@@ -142,7 +142,7 @@ def _write(document: dict[str, Any], tables: Path, figures: Path) -> None:
             one["figures"] = [] if figure is None else [figure]
 
 
-def _write_claims(claims: list[dict[str, Any]], tables: Path) -> None:
+def _write_claims(claims: list[Any], tables: Path) -> None:
     """Write all claims, whichever experiments were asked for: the others may be stored from before."""
     from ..report.tables import claims_text
     from ..storage import write_whole
