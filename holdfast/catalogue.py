@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from . import aggregators
 from .core import INPUTS, Bound
-from .lab import ATTACKS, BACKDOORS, CLIENT_SIDE, TASKS, defence_named
+from .lab import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, TASKS, defence_named
 from .scenario import Attack, Task
 
 __all__ = ["Entry", "listed"]
@@ -38,7 +38,7 @@ def listed(kind: Literal["tasks", "attacks", "defences"]) -> list[Entry]:
     """Return all tasks, parts of an attack's name, or defences.
 
     >>> [entry.name for entry in listed("tasks")]
-    ['phishing', 'digits', 'phishing-urls', 'spambase']
+    ['phishing', 'digits', 'phishing-urls', 'spambase', 'cifar10', 'twitter']
     """
     if kind == "tasks":
         return [_task(task) for task in TASKS.values()]
@@ -46,7 +46,7 @@ def listed(kind: Literal["tasks", "attacks", "defences"]) -> list[Entry]:
 
 
 def _task(task: Task) -> Entry:
-    numbers = ("n_rounds", "n_clients", "n_per_round", "epochs", "batch_size", "n_root")
+    numbers = ("n_rounds", "n_clients", "n_per_round", "epochs", "batch_size", "n_root", "n_together")
     settings = {name: getattr(task, name) for name in numbers}
     for bound in (task.train, task.split, task.model, task.data):
         settings |= {f"{bound.name}.{name}": value for name, value in bound.settings}
@@ -57,7 +57,7 @@ def _attacks() -> Iterator[Entry]:
     yield Entry("none", "Every client is honest.", {})
     for task, backdoors in BACKDOORS.items():
         for name, backdoor in backdoors.items():
-            yield Entry(name, _sentence(backdoor.function), _of_backdoor(backdoor), (task,))
+            yield Entry(name, _sentence(backdoor.function), _of_backdoor(task, backdoor), (task,))
     for name, change in ATTACKS.items():
         by_task = [_functions(change(Attack(), task)) for task in TASKS.values()]
         if by_task[0]:
@@ -82,9 +82,9 @@ def _shared(by_task: list[list[Bound[Any]]]) -> dict[str, Any]:
     }
 
 
-def _of_backdoor(backdoor: Bound[Any]) -> dict[str, Any]:
+def _of_backdoor(task: str, backdoor: Bound[Any]) -> dict[str, Any]:
     """Return its settings, and those of every attack."""
-    own = {**dict(backdoor.settings), "poison_fraction": Attack.poison_fraction}
+    own = {**dict(backdoor.settings), "poison_fraction": POISON.get(task, Attack.poison_fraction)}
     return own | ({"exposure": Attack.exposure} if backdoor.needs("exposure") else {})
 
 
@@ -96,13 +96,26 @@ def _defences() -> Iterator[Entry]:
             for setting, p in inspect.signature(rule).parameters.items()
             if p.kind is p.KEYWORD_ONLY and setting not in INPUTS
         }
-        yield Entry(name, _sentence(rule), settings)
+        yield Entry(name, _sentence(rule), settings | _exceptions(name, settings))
     tasks = [task for task in TASKS.values() if not task.model.needs("vectors")]  # the others are text
     for name, train in CLIENT_SIDE.items():
         defences = [defence_named(name, task, Attack()) for task in tasks]
         by_task = [[defence.train, defence.predict] for defence in defences if defence.train]
         only = () if len(tasks) == len(TASKS) else tuple(task.name for task in tasks)
         yield Entry(name, _sentence(train), _shared(by_task), only)
+
+
+def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:
+    """Return the settings of a rule that some task has otherwise: the default, and theirs."""
+    chosen = {
+        task.name: dict(defence_named(name, task, Attack()).aggregate.settings) for task in TASKS.values()
+    }
+    told = {}
+    for setting, value in settings.items():
+        others = [f"{task}: {own[setting]}" for task, own in chosen.items() if own[setting] != value]
+        if others and setting not in FROM_THE_RUN:
+            told[setting] = f"{value} ({', '.join(others)})"
+    return told
 
 
 def _sentence(function: Any) -> str:

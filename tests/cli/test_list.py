@@ -24,7 +24,8 @@ def test_every_defence_is_listed_with_every_setting():
             continue
         keywords = inspect.getfullargspec(getattr(aggregators, name)).kwonlyargs
         assert set(settings) == set(keywords) - set(INPUTS)
-    assert entries["invariant"] == {"tau": 0.6, "alpha": 0.25, "strict": False}
+    assert entries["invariant"] == {"tau": "0.6 (cifar10: 0.2)", "alpha": 0.25, "strict": False}
+    assert entries["sign_sgd"]["step"] == "0.001 (phishing: 0.01)"
     assert entries["krum"] == {"n_malicious": "attackers expected a round"}
 
 
