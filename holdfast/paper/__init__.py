@@ -9,7 +9,9 @@ from ..experiment import Experiment
 from ..lab import SCALES
 from .claims import judged
 from .figure6 import figure6a, figure6b, figure6c
-from .rows import COLUMNS
+from .real_tables import real_tables
+from .rows import COLUMNS as TABLES
+from .rows import REAL
 from .table1 import table1
 from .table4 import table4
 from .table5 import table5
@@ -21,13 +23,16 @@ from .table10 import table10
 
 __all__ = ["COLUMNS", "EXPERIMENTS", "experiments_named", "judged"]
 
+#: The tasks that there are experiments on.
+COLUMNS = (*TABLES, *REAL)
+
 #: Every experiment by name; each takes scale, n_seeds and tasks.
 EXPERIMENTS: Mapping[str, Callable[..., Experiment]] = MappingProxyType(
     {
         made.__name__: made
         for made in (
             table1, table4, table5, table6, table7, table8, table9, table10,
-            figure6a, figure6b, figure6c,
+            figure6a, figure6b, figure6c, real_tables,
         )
     }
 )  # fmt: skip
