@@ -1,8 +1,9 @@
 # make demo, make test, make check: each sets up .venv with what it needs, once.
+# make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
+# make bench-flower: the Flower strategy beside Flower's own. make bench-simulation: rounds beside bare loops and Flower.
 # make bench-files: aggregating 20 files of 100 million parameters against reading them. Needs 9 GB of disk.
 # make test-nvflare: the NVFlare example, in an environment of its own.
-# make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
-# make bench-flower: the Flower strategy beside Flower's own.
+# make docs: the stored tables into docs/results.md.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test test-nvflare check bench bench-files bench-flower clean
+.PHONY: demo test test-nvflare check bench bench-files bench-flower bench-simulation docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -39,6 +40,12 @@ bench: $(BENCH)/.ready $(BENCH)/.kernels
 bench-flower: $(BENCH)/.ready $(BENCH)/.kernels
 	FLWR_TELEMETRY_ENABLED=0 $(BENCH)/bin/python -m benchmarks.flower
 
+bench-simulation: $(BENCH)/.ready $(BENCH)/.kernels
+	$(BENCH)/bin/python -m benchmarks.simulation
+
+docs:
+	$(PYTHON) docs/fill.py
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -56,7 +63,7 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 $(BENCH)/.ready: pyproject.toml benchmarks/constraints.txt
 	@echo "Installing holdfast and its peers into $(BENCH) (once) ..."
 	$(PYTHON) -m venv $(BENCH)
-	$(BENCH_PIP) --editable . torch flwr scipy matplotlib
+	$(BENCH_PIP) --editable . torch flwr ray scipy matplotlib
 	$(BENCH_PIP) --no-deps byzfl
 	@touch $@
 
