@@ -28,6 +28,7 @@ __all__ = ["main"]
 
 RESULTS = Path(__file__).parent / "results" / "simulation.json"
 N_TURNS = 15
+N_RESNET, N_IMAGES, N_TEST = 8, 500, 1000
 #: What Flower says on its way out of this process is not our result.
 MARK = "round-seconds "
 
@@ -46,9 +47,17 @@ def main() -> None:
     for name in tasks:
         found[name] = {str(n): measured(name, n) for n in (1, os.cpu_count() or 1)}
         found[name]["flower"] = flower_seconds(name, chosen.flower_rounds)
+    found["resnet18"] = resnet_round()
     print(f"Seconds a round, and how many times as long as holdfast's ({one_line(machine)})\n")
-    for line in lines(found):
+    for line in lines({name: numbers for name, numbers in found.items() if name != "resnet18"}):
         print(line)
+    resnet = found["resnet18"]
+    for threads, times in resnet.items():
+        print(
+            f"\nResNet-18, {N_RESNET} clients of {N_IMAGES} images, {threads} threads: the bare training"
+            f" {times['bare']:.1f} s; a round {times['round'] / times['bare']:.2f} × of it, with the test of"
+            f" {N_TEST} images {times['tested'] / times['bare']:.2f} ×"
+        )
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps({"machine": machine, "tasks": found}, indent=1) + "\n")
 
@@ -176,6 +185,59 @@ def usual_loop(task_name: str) -> Callable[[], Any]:
         return n_right / len(test)
 
     return one_round
+
+
+def images(*, n: int) -> Any:
+    """Random images of CIFAR-10's shape: how long training takes does not hang on what they show."""
+    from holdfast.data import Dataset
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n + N_TEST, 3, 32, 32)).astype(np.float32)
+    y = rng.integers(0, 10, size=n + N_TEST)
+    return Dataset(x[:n], y[:n], x[n:], y[n:])
+
+
+def resnet_round() -> dict[str, dict[str, float]]:
+    """Return the seconds of a round of ResNet-18, and of its clients' training alone, at equal threads."""
+    import torch
+
+    from holdfast import bind, invariant
+    from holdfast.models import resnet18
+    from holdfast.scenario import Defence, Run, Task
+    from holdfast.simulation import simulate
+    from holdfast.simulation.world import made_world
+    from holdfast.training import sgd
+
+    n_clients = N_RESNET + 1
+    data = bind(images, n=n_clients * N_IMAGES + 100)
+    task = Task("resnet", data, bind(resnet18), bind(sgd, lr=0.01), n_clients=n_clients, n_per_round=N_RESNET)
+    run = Run(task, defence=Defence("invariant", bind(invariant, tau=0.2)))
+    world = made_world(run, "cpu")
+    found = {}
+    for n_threads in {1, os.cpu_count() or 1}:
+        os.environ["HOLDFAST_THREADS"] = str(n_threads)
+        torch.set_num_threads(n_threads)
+        rounds = simulate(run)
+        next(rounds)
+        record, _ = next(rounds)
+        start = time.perf_counter()
+        for client in record.clients:
+            x, y = world.clean(client, 2)
+            model = resnet18()
+            optimiser = torch.optim.SGD(model.parameters(), lr=0.01)
+            for batch in torch.randperm(len(y)).split(task.batch_size):
+                optimiser.zero_grad()
+                torch.nn.functional.cross_entropy(model(x[batch]), y[batch]).backward()
+                optimiser.step()
+        bare = time.perf_counter() - start
+        model.eval()
+        start = time.perf_counter()
+        with torch.no_grad():
+            for part in torch.from_numpy(world.data.x_test).split(1024):
+                model(part)
+        test = time.perf_counter() - start
+        found[str(n_threads)] = {"bare": bare, "tested": record.seconds, "round": record.seconds - test}
+    return found
 
 
 def flower_seconds(task_name: str, n_rounds: int) -> float | None:
