@@ -83,7 +83,7 @@ class Room:
 
     def check_holds(self, n_bytes: int, what: str) -> None:
         """Raise unless so much can be held in memory beside all else."""
-        if 4 * n_bytes > self.memory - OWN:
+        if n_bytes and 4 * n_bytes > self.memory - OWN:
             raise InputError(
                 f"{what} take {-(-n_bytes // 10**6)}MB, which must be held in memory: allow at least"
                 f" {-(-(OWN + 4 * n_bytes) // 10**6)}MB"
