@@ -11,10 +11,10 @@ from holdfast.scenario import Attack
 PHISHING, DIGITS = task_named("phishing"), task_named("digits")
 
 
-def test_every_task_goes_by_its_own_name_and_has_both_backdoors():
+def test_every_task_goes_by_its_own_name_and_has_both_backdoors_but_text():
     assert {name: task.name for name, task in TASKS.items()} == {name: name for name in TASKS}
     assert {name: sorted(backdoors) for name, backdoors in BACKDOORS.items()} == {
-        name: ["distributed", "edge-case"] for name in TASKS
+        name: ["edge-case"] if name == "twitter" else ["distributed", "edge-case"] for name in TASKS
     }
 
 
