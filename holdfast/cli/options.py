@@ -47,7 +47,9 @@ Settings = Annotated[
 Rounds = Annotated[int | None, typer.Option(help="Rounds of the training.")]
 Clients = Annotated[int | None, typer.Option(help="Clients there are in all.")]
 PerRound = Annotated[int | None, typer.Option(help="Clients drawn a round.")]
-Malicious = Annotated[int | None, typer.Option(help="Malicious clients; by default a fifth of all, a tenth on twitter.")]
+Malicious = Annotated[
+    int | None, typer.Option(help="Malicious clients; by default a fifth, on twitter a tenth.")
+]
 Sampled = Annotated[
     Sampling, typer.Option("--sampling", help="Attackers drawn like everybody, or their share every round.")
 ]
