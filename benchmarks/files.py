@@ -171,7 +171,7 @@ def _compile(rule: str) -> None:
 
 
 def _read_all(paths: list[Path]) -> None:
-    from holdfast.threads import n_threads
+    from holdfast._support.threads import n_threads
 
     with ThreadPoolExecutor(n_threads()) as pool:
         list(pool.map(_read, paths))

@@ -101,8 +101,8 @@ def measured(task_name: str, n_threads: int) -> dict[str, float]:
 
 
 def own_rounds(task_name: str) -> Callable[[], Any]:
-    from holdfast.choices import Numbers, chosen_run
-    from holdfast.simulation import simulate
+    from holdfast.lab.choices import Numbers, chosen_run
+    from holdfast.lab.simulation import simulate
 
     rounds = simulate(chosen_run(task_name, numbers=Numbers(n_rounds=10_000)))
     return lambda: next(rounds)
@@ -111,8 +111,8 @@ def own_rounds(task_name: str) -> Callable[[], Any]:
 def shards_of(task_name: str) -> tuple[Any, Any, Any]:
     """Return the task, its data and each client's (x, y), as the simulator deals them."""
     from holdfast.lab import task_named
-    from holdfast.scenario import Run
-    from holdfast.simulation.world import made_world
+    from holdfast.lab.scenario import Run
+    from holdfast.lab.simulation.world import made_world
 
     world = made_world(Run(task_named(task_name)), "cpu")
     return world.run.task, world.data, [world.clean(client, 1) for client in range(world.run.task.n_clients)]
@@ -189,7 +189,7 @@ def usual_loop(task_name: str) -> Callable[[], Any]:
 
 def images(*, n: int) -> Any:
     """Random images of CIFAR-10's shape: how long training takes does not hang on what they show."""
-    from holdfast.data import Dataset
+    from holdfast.lab.data import Dataset
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n + N_TEST, 3, 32, 32)).astype(np.float32)
@@ -202,11 +202,11 @@ def resnet_round() -> dict[str, dict[str, float]]:
     import torch
 
     from holdfast import bind, invariant
-    from holdfast.models import resnet18
-    from holdfast.scenario import Defence, Run, Task
-    from holdfast.simulation import simulate
-    from holdfast.simulation.world import made_world
-    from holdfast.training import sgd
+    from holdfast.lab.models import resnet18
+    from holdfast.lab.scenario import Defence, Run, Task
+    from holdfast.lab.simulation import simulate
+    from holdfast.lab.simulation.world import made_world
+    from holdfast.lab.training import sgd
 
     n_clients = N_RESNET + 1
     data = bind(images, n=n_clients * N_IMAGES + 100)

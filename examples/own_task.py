@@ -4,11 +4,11 @@ import numpy as np
 import torch
 
 from holdfast import Aggregate, bind
-from holdfast.attacks import Backdoor
-from holdfast.data import Dataset
-from holdfast.scenario import Attack, Defence, Run, Task
-from holdfast.simulation import simulate
-from holdfast.training import batched_sgd
+from holdfast.lab.attacks import Backdoor
+from holdfast.lab.data import Dataset
+from holdfast.lab.scenario import Attack, Defence, Run, Task
+from holdfast.lab.simulation import simulate
+from holdfast.lab.training import batched_sgd
 
 
 def rings(*, n: int = 1200) -> Dataset:

@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .adviser import Advice, advise
     from .aggregators.and_mask import and_mask
     from .aggregators.centered_clipping import centered_clipping
     from .aggregators.fedavg import fedavg
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
     from .diagnostics import Diagnostics, Dropped
     from .errors import DataError, HoldfastError, InputError, NonFiniteError, TooFewClientsError
     from .screening import Screened, defend, screen
-    from .updates import Rows, Updates, rows_of
+    from .theory.adviser import Advice, advise
+    from .updates.rows import Rows, Updates, rows_of
 
 __version__ = "0.1.0"
 
@@ -84,8 +84,8 @@ __all__ = [
 #: Where a public name lives. A module is imported when one of its names is first used, so that
 #: `import holdfast` is quick; names that are not listed here are rules.
 _HOMES = {
-    "Advice": "adviser",
-    "advise": "adviser",
+    "Advice": "theory.adviser",
+    "advise": "theory.adviser",
     "PUBLISHED": "aggregators.invariant",
     "SparseFedState": "aggregators.sparsefed",
     "INPUTS": "core",

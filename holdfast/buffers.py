@@ -16,8 +16,8 @@ from . import kernels
 from .aggregators.settings import shares
 from .diagnostics import Dropped
 from .errors import InputError
-from .layout import FLOATS, Layer, Layout, Unfit, widened
-from .updates import Rows
+from .updates.layout import FLOATS, Layer, Layout, Unfit, widened
+from .updates.rows import Rows
 
 __all__ = ["BUFFERS", "buffer_problem", "combined_buffers", "is_named"]
 

@@ -67,7 +67,7 @@ class NonFiniteError(InputError):
 class DataError(HoldfastError):
     """A data set is absent, or is not what it should be; the message says what to do.
 
-    >>> from holdfast.data import table
+    >>> from holdfast.lab.data import table
     >>> table("nowhere.csv", label="y")
     Traceback (most recent call last):
     holdfast.errors.DataError: no table at nowhere.csv

@@ -16,8 +16,8 @@ from . import kernels
 from .core import Aggregate, Bound, bind
 from .diagnostics import Diagnostics, Dropped
 from .errors import InputError, NonFiniteError, TooFewClientsError
-from .layout import Layer, Layout, Unfit, all_finite, layers_of
-from .updates import Rows, Updates, base_of, sent_by_clients
+from .updates.layout import Layer, Layout, Unfit, all_finite, layers_of
+from .updates.rows import Rows, Updates, base_of, sent_by_clients
 
 __all__ = ["MAX_EXAMPLES", "Screened", "defend", "defend_screened", "examples_held", "screen"]
 

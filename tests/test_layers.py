@@ -1,4 +1,4 @@
-"""A module imports only from layers to its left, and heavy packages only where they belong."""
+"""The one line of law: a module imports only from rooms to its left, and heavy packages only at home."""
 
 import ast
 from pathlib import Path
@@ -7,80 +7,89 @@ import pytest
 
 import holdfast
 
-ROOT = Path(holdfast.__file__).parent
-LAYERS = [
-    {"errors"},
-    {"atomic", "diagnostics", "folders", "layout", "literals", "threads"},
-    {"core", "updates", "counting", "inference", "spread"},
-    {"kernels", "theory"},
-    {"aggregators", "data", "models"},
-    {"attacks", "training"},
-    {"buffers", "screening", "storage", "trials", "federation", "scenario"},
-    {"advice_text", "files", "flower", "theory_check", "lab", "pace", "simulation"},
-    {"adviser", "choices", "catalogue", "checkpoints"},
-    {"results"},
-    {"parallel", "experiment", "studies", "tracking"},
-    {"paper", "reproduction"},
-    {"report"},
-    {"cli"},
-]
+LAW = (
+    "errors < _support < diagnostics < core < updates < kernels < aggregators < buffers < screening"
+    " < defending < theory, files, lab < flower, runs < paper < report < cli"
+)
+#: Where a package may be imported. Whoever does not use these rooms needs none of them.
 HOMES = {
     "numba": {"kernels"},
-    "torch": {"models", "simulation", "studies", "training", "tracking"},
+    "llvmlite": {"kernels"},
+    "torch": {"lab"},
+    "safetensors": {"lab"},
+    "PIL": {"lab"},
     "flwr": {"flower"},
-    "ray": {"files", "parallel"},
+    "ray": {"files", "runs"},
+    "tensorboard": {"runs"},
+    "mlflow": {"runs"},
+    "wandb": {"runs"},
+    "matplotlib": {"report"},
+    "jinja2": {"report"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "matplotlib": {"report"},
-    "mlflow": {"tracking"},
-    "wandb": {"tracking"},
-    "PIL": {"data"},
-    "safetensors": {"models"},
 }
-LAYER_OF = {module: depth for depth, modules in enumerate(LAYERS) for module in modules}
+ROOT = Path(holdfast.__file__).parent
+LAYER_OF = {room.strip(): depth for depth, rooms in enumerate(LAW.split("<")) for room in rooms.split(",")}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
-def imports(path):
-    """Yield (package, module of holdfast or None) for every import of a file."""
-    depth = len(path.relative_to(ROOT).parts)
+def imports(path, root=ROOT):
+    """Yield (absolute module, name or None) for every import of a file, wherever it stands in it."""
+    package = ["holdfast", *path.relative_to(root).parent.parts]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from ((alias.name.split(".")[0], None) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.module.split(".")[0], ([*node.module.split("."), ""])[1] or None
-        elif isinstance(node, ast.ImportFrom) and node.level == depth:
-            names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
-            yield from (("holdfast", name) for name in names)
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((module, alias.name) for alias in node.names)
 
 
-def top(path):
+def room_of(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def test_every_module_has_a_layer():
-    assert {top(path) for path in FILES} == set(LAYER_OF)
+def entered(module, name):
+    """Return the room of holdfast that an import enters; None if it is none, or the front door."""
+    parts = [*module.split("."), name]
+    if parts[0] != "holdfast" or (len(parts) == 2 and name in {None, *holdfast.__all__}):
+        return None
+    return parts[1]
+
+
+def test_every_module_has_a_place_in_the_law():
+    assert {room_of(path) for path in FILES} == set(LAYER_OF)
+
+
+def test_a_newcomer_sees_at_most_twenty_names():
+    assert len([path for path in ROOT.iterdir() if path.name != "__pycache__"]) <= 20
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_point_to_the_left(path):
-    own = top(path)
-    for package, module in imports(path):
-        if package == "holdfast" and module not in {None, *holdfast.__all__}:
-            assert LAYER_OF[module] < LAYER_OF[own] or module == own, f"{own} imports {module}"
+def test_imports_point_to_the_left_and_stay_out_of_private_modules(path):
+    own = room_of(path)
+    for module, name in imports(path):
+        room = entered(module, name)
+        if room is not None and room != own:
+            assert LAYER_OF[room] < LAYER_OF[own], f"{own} imports {room}"
+            inside = [part for part in [*module.split("."), name or ""][2:] if part.startswith("_")]
+            assert not inside, f"{own} reaches into {module}: {inside[0]} is private"
+        package = module.partition(".")[0]
         if package in HOMES:
             assert own in HOMES[package], f"{own} imports {package}"
 
 
-def test_the_check_sees_a_wrong_import(tmp_path, monkeypatch):
-    monkeypatch.setattr("tests.test_layers.ROOT", tmp_path)
-    path = tmp_path / "errors.py"
+def test_the_check_sees_every_kind_of_import(tmp_path):
+    path = tmp_path / "theory" / "rules.py"
+    path.parent.mkdir()
     path.write_text(
-        "import torch\nfrom .kernels import gram\nfrom . import screening\nfrom holdfast.cli import main\n"
+        "import torch.nn\nfrom ..kernels import gram\nfrom .. import screening\n"
+        "from holdfast.cli import main\ndef late():\n    from .laws import binomial\n"
     )
-    assert list(imports(path)) == [
-        ("torch", None),
-        ("holdfast", "kernels"),
+    assert list(imports(path, tmp_path)) == [
+        ("torch.nn", None),
+        ("holdfast.kernels", "gram"),
         ("holdfast", "screening"),
-        ("holdfast", "cli"),
+        ("holdfast.cli", "main"),
+        ("holdfast.theory.laws", "binomial"),
     ]

@@ -4,10 +4,10 @@ import numpy as np
 import torch
 
 from holdfast import Aggregate, bind
-from holdfast.data import Pool, standardised
-from holdfast.models import mlp
-from holdfast.scenario import Attack, Task
-from holdfast.training import batched_sgd
+from holdfast.lab.data import Pool, standardised
+from holdfast.lab.models import mlp
+from holdfast.lab.scenario import Attack, Task
+from holdfast.lab.training import batched_sgd
 
 torch.set_num_threads(1)  # which is quicker for networks as small as these
 

@@ -2,7 +2,7 @@
 
 from .. import kernels
 from ..core import Aggregate
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import mask_notes, votes_needed
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import kernels
 from ..core import Aggregate
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors, distances_to_sum
 from .outcome import outcome
 from .settings import check_positive, check_whole

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import kernels
 from ..core import Aggregate
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 
 __all__ = ["fltrust"]

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from .. import kernels
+from .._support.counting import largest_minority
 from ..core import Aggregate
-from ..counting import largest_minority
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import mask_notes, trim_count, trim_guarantee, votes_needed
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..core import Aggregate
 from ..errors import TooFewClientsError
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .geometry import squared_distances
 from .outcome import outcome
 from .settings import check_whole

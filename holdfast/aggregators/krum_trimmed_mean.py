@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import kernels
 from ..core import Aggregate
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .geometry import squared_distances
 from .krum import check_crowd
 from .multi_krum import select_crowd

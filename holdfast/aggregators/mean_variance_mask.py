@@ -2,7 +2,7 @@
 
 from .. import kernels
 from ..core import Aggregate
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import check_clients, check_positive, kept_notes, trim_count, trim_guarantee
 

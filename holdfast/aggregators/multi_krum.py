@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import kernels
 from ..core import Aggregate
 from ..errors import InputError
-from ..updates import Rows, Updates, rows_of
+from ..updates.rows import Rows, Updates, rows_of
 from .geometry import squared_distances
 from .krum import check_crowd, crowd_scores, krum_guarantee
 from .outcome import outcome

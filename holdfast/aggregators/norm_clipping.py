@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import kernels
 from ..core import Aggregate
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors
 from .outcome import outcome
 from .settings import check_positive

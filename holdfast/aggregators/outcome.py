@@ -7,7 +7,7 @@ import numpy as np
 from ..core import Aggregate
 from ..diagnostics import Diagnostics
 from ..kernels import Pass
-from ..updates import Rows
+from ..updates.rows import Rows
 
 __all__ = ["outcome"]
 

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..core import Aggregate
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .geometry import distances_to_sum
 from .outcome import outcome
 from .settings import check_positive, check_whole, shares, weight_notes

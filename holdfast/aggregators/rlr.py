@@ -4,7 +4,7 @@ from numpy.typing import ArrayLike
 
 from .. import kernels
 from ..core import Aggregate
-from ..updates import Updates, rows_of
+from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import check_whole, shares, weight_notes
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..counting import as_written, check_whole, trim_count, votes_needed
+from .._support.counting import as_written, check_whole, trim_count, votes_needed
 from ..errors import InputError, TooFewClientsError
 
 __all__ = [

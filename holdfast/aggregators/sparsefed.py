@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..core import Aggregate
 from ..errors import InputError
-from ..layout import PIECE, all_finite
-from ..updates import Updates, rows_of
+from ..updates.layout import PIECE, all_finite
+from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors
 from .outcome import outcome
 from .settings import check_fraction, check_positive

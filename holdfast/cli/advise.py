@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..advice_text import percent, region_text
-from ..adviser import Advice, advise
-from ..federation import Assessment
+from ..theory.advice_text import percent, region_text
+from ..theory.adviser import Advice, advise
+from ..theory.federation import Assessment
 from .shown import errors_shown
 
 __all__ = ["advise_command"]

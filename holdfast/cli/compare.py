@@ -14,8 +14,8 @@ from .making import make_shown
 from .shown import errors_shown
 
 if TYPE_CHECKING:
+    from ..lab.scenario import Run
     from ..report.comparison import Standing
-    from ..scenario import Run
 
 __all__ = ["compare_command"]
 
@@ -46,7 +46,7 @@ def compare_command(
     if not names:
         raise typer.BadParameter("name at least one", param_hint="--defences")
     with errors_shown():
-        from ..choices import chosen_contest
+        from ..lab.choices import chosen_contest
         from ..report.comparison import runs_of, standings
 
         counts = options.numbers(rounds, clients, per_round, malicious)

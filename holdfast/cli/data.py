@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from ..folders import VARIABLE, cache_folder, data_folder
+from ..lab.data.folders import VARIABLE, cache_folder, data_folder
 from . import options
 from .shown import errors_shown
 
 if TYPE_CHECKING:
-    from ..data.download import Remote, Seen
-    from ..data.sources import Entry
+    from ..lab.data.download import Remote, Seen
+    from ..lab.data.sources import Entry
 
 __all__ = ["app"]
 
@@ -31,7 +31,7 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Se
 @app.command("list")
 def list_command(as_json: options.Json = False, data: options.Data = None) -> None:
     """Show every data set: what it is, its licence, where it can be had, and whether it is here."""
-    from ..data.sources import SOURCES
+    from ..lab.data.sources import SOURCES
 
     told = [_told(entry) for entry in SOURCES.values()]
     if as_json:
@@ -56,7 +56,7 @@ def get_command(
 ) -> None:
     """Download data sets, check them, and put them where the tasks find them. What breaks off goes on."""
     with errors_shown():
-        from ..data.store import entry_named, get, present
+        from ..lab.data.store import entry_named, get, present
 
         here = {}
         for name in names:
@@ -76,8 +76,8 @@ def get_command(
 def verify_command(names: Names = None, as_json: options.Json = False, data: options.Data = None) -> None:
     """Compare the files that are here with their checksums; the exit code is 1 if one has changed."""
     with errors_shown():
-        from ..data.sources import SOURCES
-        from ..data.store import entry_named, verified
+        from ..lab.data.sources import SOURCES
+        from ..lab.data.store import entry_named, verified
 
         checked = [one for name in names or SOURCES for one in verified(entry_named(name))]
     if as_json:
@@ -96,8 +96,8 @@ def verify_command(names: Names = None, as_json: options.Json = False, data: opt
 @app.command("where")
 def where_command(as_json: options.Json = False, data: options.Data = None) -> None:
     """Show the folder of data sets and the files in it that tasks read."""
-    from ..data.sources import SOURCES
-    from ..data.store import present
+    from ..lab.data.sources import SOURCES
+    from ..lab.data.store import present
 
     files = {entry.name: [str(path) for path in present(entry)] for entry in SOURCES.values()}
     if as_json:
@@ -118,7 +118,7 @@ def _step(bar: Progress, remote: "Remote") -> "Seen":
 
 
 def _told(entry: "Entry") -> dict[str, Any]:
-    from ..data.store import present
+    from ..lab.data.store import present
 
     sources = [
         {

@@ -13,7 +13,7 @@ from . import options
 from .shown import errors_shown
 
 if TYPE_CHECKING:
-    from ..catalogue import Entry
+    from ..lab.catalogue import Entry
 
 __all__ = ["Kind", "list_command"]
 
@@ -46,7 +46,7 @@ def list_command(
     'list_command'
     """
     with errors_shown():
-        from ..catalogue import listed
+        from ..lab.catalogue import listed
 
         entries = listed(kind.value)
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from . import options
 
 if TYPE_CHECKING:
-    from ..scenario import Run
+    from ..lab.scenario import Run
 
 __all__ = ["make_shown"]
 
@@ -20,7 +20,7 @@ def make_shown(
     >>> import tempfile
     >>> make_shown([], Path(tempfile.mkdtemp()), quiet=True)
     """
-    from ..parallel import make_runs
+    from ..runs.parallel import make_runs
 
     wanted = {run.key: run for run in runs}
     done, n_finished = dict.fromkeys(wanted, 0), 0

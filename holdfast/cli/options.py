@@ -17,10 +17,10 @@ from rich.progress import (
 )
 
 from ..errors import InputError
-from ..folders import VARIABLE
+from ..lab.data.folders import VARIABLE
 
 if TYPE_CHECKING:
-    from ..choices import Numbers
+    from ..lab.choices import Numbers
 
 __all__ = ["Sampling", "numbers", "progress", "settings"]
 
@@ -73,7 +73,7 @@ def settings(pairs: list[str] | None) -> dict[str, Any]:
     >>> settings(["tau=0.6"])
     {'tau': 0.6}
     """
-    from ..literals import literal_settings
+    from .._support.literals import literal_settings
 
     try:
         return literal_settings(pairs or ())
@@ -89,7 +89,7 @@ def numbers(
     >>> numbers(3, None, None, None).n_rounds
     3
     """
-    from ..choices import Numbers
+    from ..lab.choices import Numbers
 
     return Numbers(rounds, clients, per_round, malicious)
 

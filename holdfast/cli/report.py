@@ -42,7 +42,7 @@ def report_command(
     """
     with errors_shown():
         from ..errors import InputError
-        from ..lab import SCALES
+        from ..lab.names import SCALES
         from ..paper import experiments_named
         from ..report.evidence import STUDIES, evidence
         from ..report.experiment_curves import KINDS, draw_experiments
@@ -67,9 +67,9 @@ def report_command(
 
 
 def _write(found: dict[str, Any], path: Path, format_: str) -> Path:
+    from .._support.atomic import write_whole
     from ..report.page import write_page
     from ..report.texts import document_text
-    from ..storage import write_whole
 
     if format_ == "html":
         return write_page(found, path)

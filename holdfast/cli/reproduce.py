@@ -13,7 +13,7 @@ from .reproduce_shown import document_shown, plan_as_dict, plan_shown
 from .shown import errors_shown
 
 if TYPE_CHECKING:
-    from ..reproduction import Plan
+    from ..paper.reproduction import Plan
 
 __all__ = ["reproduce_command"]
 
@@ -59,8 +59,8 @@ def reproduce_command(
     console = Console(highlight=False)
     with errors_shown():
         from ..paper import COLUMNS, experiments_named
+        from ..paper.reproduction import planned
         from ..report.evidence import STUDIES, TASK, evidence
-        from ..reproduction import planned
 
         sizes: Any = {"scale": scale, "n_seeds": seeds or (1 if scale == "smoke" else 3)}
         wanted = None if tasks is None else [name.strip() for name in tasks.split(",") if name.strip()]
@@ -88,7 +88,7 @@ def reproduce_command(
 
 def _workers(asked: str | None) -> tuple[int, str | None]:
     """Return how many workers there are, and the Ray cluster they are on, if any."""
-    from ..threads import n_threads
+    from .._support.threads import n_threads
 
     if asked is None:
         return n_threads(), None
@@ -105,7 +105,7 @@ def _make(
     plan: "Plan", out: Path, n_workers: int, ray: str | None, *, quiet: bool, **how: Any
 ) -> dict[str, str]:
     """Make what is missing behind a progress bar; return why some could not be made."""
-    from ..reproduction import carried_out
+    from ..paper.reproduction import carried_out
 
     n_rounds = sum(run.task.n_rounds for run in plan.missing.values())
     failed: dict[str, str] = {}
@@ -127,8 +127,8 @@ def _make(
 
 def _write(document: dict[str, Any], tables: Path, figures: Path) -> None:
     """Write every table as Markdown and CSV, and the figures where they can be drawn."""
+    from .._support.atomic import write_whole
     from ..report.tables import table_text
-    from ..storage import write_whole
 
     scale = document["scale"]
     for one in (one for one in document["experiments"] if one["cells"]):
@@ -144,7 +144,7 @@ def _write(document: dict[str, Any], tables: Path, figures: Path) -> None:
 
 def _write_claims(claims: list[Any], tables: Path) -> None:
     """Write all claims, whichever experiments were asked for: the others may be stored from before."""
+    from .._support.atomic import write_whole
     from ..report.tables import claims_text
-    from ..storage import write_whole
 
     write_whole(tables / "claims.md", claims_text(claims).encode())

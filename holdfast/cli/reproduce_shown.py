@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from ..reproduction import Plan
+    from ..paper.reproduction import Plan
 
 __all__ = ["document_shown", "plan_as_dict", "plan_shown"]
 
@@ -17,7 +17,7 @@ def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:
     """Return the plan and its cost, ready for json.dumps.
 
     >>> from pathlib import Path
-    >>> from holdfast.reproduction import planned
+    >>> from holdfast.paper.reproduction import planned
     >>> plan_as_dict(planned([], Path("nowhere")), 2)["n_missing"]
     0
     """
@@ -53,7 +53,7 @@ def plan_shown(plan: "Plan", n_workers: int, console: Console) -> None:
     """Print what is missing, task by task, and how long it takes.
 
     >>> from pathlib import Path
-    >>> from holdfast.reproduction import planned
+    >>> from holdfast.paper.reproduction import planned
     >>> plan_shown(planned([], Path("nowhere")), 2, Console(width=60))
     Nothing is missing.
     """
@@ -68,7 +68,7 @@ def document_shown(document: dict[str, Any], plan: "Plan", console: Console) -> 
     """Print every table, ours beside the printed numbers, then which claims hold.
 
     >>> from pathlib import Path
-    >>> from holdfast.reproduction import planned
+    >>> from holdfast.paper.reproduction import planned
     >>> nothing = {"experiments": [], "claims": [], "scale": "cpu"}
     >>> document_shown(nothing, planned([], Path("nowhere")), Console(width=60))
     """

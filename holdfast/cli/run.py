@@ -13,8 +13,8 @@ from . import options
 from .shown import errors_shown
 
 if TYPE_CHECKING:
-    from ..results import Result
-    from ..scenario import Run
+    from ..lab.scenario import Run
+    from ..runs.results import Result
 
 __all__ = ["run_command"]
 
@@ -49,9 +49,9 @@ def run_command(
     'run_command'
     """
     with errors_shown():
-        from ..choices import chosen_run
-        from ..results import recorded, result_path
-        from ..tracking import tracked, tracker_named
+        from ..lab.choices import chosen_run
+        from ..runs.results import recorded, result_path
+        from ..runs.tracking import tracked, tracker_named
 
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
         names: Any = {"attack": attack, "defence": defence, "sampling": sampling.value, "scale": scale}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..theory_check import Finding, check_theory
+from ..theory.verification import Finding, check_theory
 from .shown import errors_shown
 
 __all__ = ["app", "check", "figures"]

@@ -12,9 +12,9 @@ from ..buffers import buffer_problem, combined_buffers
 from ..core import Aggregate, Bound, bind
 from ..diagnostics import Diagnostics, Dropped
 from ..errors import DataError, InputError
-from ..layout import widened
 from ..screening import defend_screened
-from ..updates import CELL, Rows
+from ..updates.layout import widened
+from ..updates.rows import CELL, Rows
 from .opening import Checkpoint, StoredTensor, opened_own
 from .output import NotFiniteError, check_output, narrowed, write_model
 from .room import Room, Watch, n_bytes_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layout import Unfit
+from ..updates.layout import Unfit
 
 __all__ = ["DTYPES", "FLOAT_TYPES", "Header", "Tensor", "encoded", "parsed", "strict_json"]
 

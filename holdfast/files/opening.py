@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..layout import Layer, Unfit
+from ..updates.layout import Layer, Unfit
 from .header import DTYPES, FLOAT_TYPES, MAX_HEADER, Header, header_length, parsed, strict_json
 
 __all__ = ["Checkpoint", "StoredFile", "StoredTensor", "opened_by_client", "opened_own"]

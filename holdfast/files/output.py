@@ -14,10 +14,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..atomic import replacing, synced
+from .._support.atomic import replacing, synced
+from .._support.threads import in_order
 from ..errors import DataError
-from ..layout import PIECE, Layout, widened
-from ..threads import in_order
+from ..updates.layout import PIECE, Layout, widened
 from .header import Header
 from .opening import Checkpoint, StoredTensor
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from .._support.atomic import write_whole
 from ..diagnostics import Diagnostics
-from ..storage import write_whole
 
 __all__ = ["page_of", "write_report"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import HoldfastError, InputError, NonFiniteError
 from ..kernels.passes import Job, Part, Total, added, parts
-from ..updates import Rows
+from ..updates.rows import Rows
 from .opening import StoredTensor
 from .room import Room, check_unchanged
 from .round import FileRound, OpenRound, open_round

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.threads import n_threads
 from ..errors import DataError, InputError
 from ..kernels.passes import READ_BYTES, Job, Part, Total, added, parts
-from ..threads import n_threads
-from ..updates import CELL, Rows
+from ..updates.rows import CELL, Rows
 
 __all__ = ["Room", "Watch", "check_unchanged", "n_bytes_of"]
 

@@ -12,9 +12,9 @@ from ..buffers import BUFFERS, is_named
 from ..core import Aggregate, Bound
 from ..diagnostics import Dropped
 from ..errors import DataError, InputError
-from ..layout import Layout, Unfit
 from ..screening import Screened, examples_held
-from ..updates import Home, Rows
+from ..updates.layout import Layout, Unfit
+from ..updates.rows import Home, Rows
 from .header import FLOAT_TYPES, strict_json
 from .opening import Checkpoint, opened_by_client, opened_own
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..diagnostics import Diagnostics
 from ..errors import DataError, HoldfastError, InputError, NonFiniteError
 from ..kernels.passes import Job, Part, Total, added, parts
-from ..updates import CELL, Rows
+from ..updates.rows import CELL, Rows
 from .aggregating import finish_round, run_rule
 from .header import encoded
 from .opening import Checkpoint, opened_own

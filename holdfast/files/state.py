@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..aggregators.states import restored_state, state_arrays
 from ..core import Aggregate, Bound
 from ..errors import DataError
-from ..storage import restored_state, state_arrays
-from ..updates import Home
+from ..updates.rows import Home
 from .header import DTYPES, encoded
 from .opening import opened_own
 from .output import write_tensors

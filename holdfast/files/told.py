@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import aggregators
+from .._support.atomic import write_whole
 from ..core import Aggregate, Bound, bind, nearest
 from ..errors import DataError, InputError
-from ..storage import write_whole
 from .round import FileRound
 
 __all__ = ["load_round", "partials_of", "rule_named", "store_round"]

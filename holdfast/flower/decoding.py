@@ -14,7 +14,7 @@ import numpy as np
 from flwr.app import Array
 from numpy.typing import NDArray
 
-from ..layout import Unfit
+from ..updates.layout import Unfit
 
 __all__ = ["Code", "Refusal", "encoded", "numbers_in"]
 

@@ -18,9 +18,9 @@ from flwr.app import ArrayRecord, Context, Message
 from numpy.typing import NDArray
 
 from ..core import nearest
-from ..data import Dataset
 from ..errors import InputError
-from ..scenario import Attack
+from ..lab.data import Dataset
+from ..lab.scenario import Attack
 
 __all__ = ["Drill", "crash", "fail", "nan"]
 
@@ -37,7 +37,7 @@ class Drill:
     Of an Attack it plays the backdoor with its poison_fraction, the crafts, and the rounds.
 
     >>> from holdfast import bind
-    >>> from holdfast.attacks import sign_flip
+    >>> from holdfast.lab.attacks import sign_flip
     >>> red_team = Drill({"flip": Attack("flip", crafts=(bind(sign_flip, factor=3.0),))})
     >>> sorted(red_team.attacks)
     ['flip']

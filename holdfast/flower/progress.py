@@ -10,9 +10,10 @@ from flwr.app import ArrayRecord
 from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
+from .._support.arrays import UNREADABLE, read_arrays, write_arrays
+from ..aggregators.states import restored_state, state_arrays
 from ..core import Aggregate, Bound
 from ..errors import DataError
-from ..storage import UNREADABLE, read_arrays, restored_state, state_arrays, write_arrays
 from .decoding import encoded, numbers_in
 
 __all__ = ["Progress", "load_progress", "restore_inner", "save_progress"]

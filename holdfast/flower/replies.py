@@ -11,8 +11,8 @@ from flwr.common.constant import SUPERLINK_NODE_ID
 from numpy.typing import NDArray
 
 from ..buffers import buffer_problem
-from ..layout import Unfit
 from ..screening import examples_held
+from ..updates.layout import Unfit
 from .decoding import Code, Refusal, numbers_in, shortened
 from .model import Model
 

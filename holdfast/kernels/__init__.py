@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.threads import in_order
 from ..errors import InputError
-from ..threads import in_order
-from ..updates import CELL, Rows
+from ..updates.rows import CELL, Rows
 from .forms import MEAN, RATIO, SUM, VOTE, Plan
 from .network import comparators
 from .passes import Job, run

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..threads import in_order, n_threads
-from ..updates import CELL, Rows
+from .._support.threads import in_order, n_threads
+from ..updates.rows import CELL, Rows
 from .forms import Found, Plan, Source
 from .reader import Reader
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..layout import FLOATS, Unfit
-from ..updates import Rows, Stored, flat_piece
+from ..updates.layout import FLOATS, Unfit
+from ..updates.rows import Rows, Stored, flat_piece
 from .forms import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Source
 
 __all__ = ["Reader"]

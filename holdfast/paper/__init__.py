@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 from ..core import nearest
 from ..errors import InputError
-from ..experiment import Experiment
-from ..lab import SCALES
+from ..lab.names import SCALES
 from .claims import judged
+from .experiment import Experiment
 from .figure6 import figure6a, figure6b, figure6c
 from .real_tables import real_tables
 from .rows import COLUMNS as TABLES

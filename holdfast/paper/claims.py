@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..experiment import Document
+from .experiment import Document
 from .judging import verdicts
 from .main_claims import MAIN_CLAIMS
 from .other_claims import OTHER_CLAIMS

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..experiment import Experiment
+from .experiment import Experiment
 from .rows import LIKE_CIFAR10, Row, cells_of
 
 __all__ = ["ALPHAS", "PER_ROUND", "TAUS", "figure6a", "figure6b", "figure6c"]

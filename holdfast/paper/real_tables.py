@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..experiment import Experiment
+from .experiment import Experiment
 from .rows import REAL, Row, cells_of
 
 __all__ = ["real_tables"]

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from ..choices import Numbers, chosen_run, unattacked
-from ..counting import whole_share
+from .._support.counting import whole_share
 from ..errors import InputError
-from ..experiment import Cell, Printed
-from ..lab import task_named
-from ..scenario import Run
+from ..lab.choices import Numbers, chosen_run, unattacked
+from ..lab.names import task_named
+from ..lab.scenario import Run
+from .experiment import Cell, Printed
 
 __all__ = ["COLUMNS", "LIKE_CIFAR10", "REAL", "STAND_IN", "TAU", "Row", "cells_of"]
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from ..core import bind
-from ..data.split import dirichlet, everything, iid
-from ..experiment import Experiment, Printed
-from ..scenario import Run
+from ..lab.data.split import dirichlet, everything, iid
+from ..lab.scenario import Run
+from .experiment import Experiment, Printed
 from .rows import LIKE_CIFAR10, Row, cells_of
 
 __all__ = ["PRINTED", "table10"]

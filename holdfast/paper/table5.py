@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..experiment import Experiment, Printed
+from .experiment import Experiment, Printed
 from .rows import COLUMNS, LIKE_CIFAR10, Row, cells_of
 from .table1 import PRINTED as MAIN
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..experiment import Experiment, Printed
+from .experiment import Experiment, Printed
 from .rows import LIKE_CIFAR10, Row, cells_of
 
 __all__ = ["PRINTED", "table8"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..experiment import Cell, Experiment, Printed
+from .experiment import Cell, Experiment, Printed
 from .rows import Row, cells_of
 
 __all__ = ["PRINTED", "table9"]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..advice_text import percent
-from ..adviser import Advice
+from ..theory.advice_text import percent
+from ..theory.adviser import Advice
 from .plotting import AGGREGATE, BENIGN, MALICIOUS, new_figure, save
 
 __all__ = ["draw_region", "region_figure"]
@@ -26,7 +26,7 @@ def draw_region(advice: Advice, path: Path) -> Path:
     """Write the map into a file and return where.
 
     >>> import tempfile
-    >>> from holdfast.adviser import advise
+    >>> from holdfast.theory.adviser import advise
     >>> draw_region(advise(n_clients=30, n_malicious=5), Path(tempfile.mkdtemp()) / "region.png").name
     'region.png'
     """
@@ -36,7 +36,7 @@ def draw_region(advice: Advice, path: Path) -> Path:
 def region_figure(advice: Advice) -> Any:
     """Return the map.
 
-    >>> from holdfast.adviser import advise
+    >>> from holdfast.theory.adviser import advise
     >>> region_figure(advise(n_clients=30, n_malicious=5)).axes[0].get_xlabel()
     'α, share trimmed at each end'
     """

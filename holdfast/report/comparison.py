@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..choices import unattacked
-from ..results import Result, load_result
-from ..scenario import Run
-from ..spread import Spread
+from ..lab.choices import unattacked
+from ..lab.scenario import Run
+from ..runs.results import Result, load_result
+from ..runs.spread import Spread
 
 __all__ = ["Spread", "Standing", "runs_of", "standings"]
 
@@ -60,7 +60,7 @@ class Standing:
 def runs_of(contest: Mapping[str, Sequence[Run]]) -> list[Run]:
     """Return all runs that the standings need: those under attack, and the same without.
 
-    >>> from holdfast.choices import chosen_run
+    >>> from holdfast.lab.choices import chosen_run
     >>> len(runs_of({"median": [chosen_run("digits", attack="edge-case", defence="median")]}))
     2
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..results import Result
+from ..runs.results import Result
 from .comparison import Standing
 from .plotting import MUTED, new_figure, save, without_frame
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..choices import Numbers, chosen_run, unattacked
-from ..results import Result, load_result
-from ..scenario import Run
+from ..lab.choices import Numbers, chosen_run, unattacked
+from ..lab.scenario import Run
+from ..runs.results import Result, load_result
 
 __all__ = ["CONTESTS", "DEFENCES", "Contest", "contests", "verdict"]
 

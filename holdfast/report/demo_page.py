@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 from ..errors import InputError
-from ..results import Result
+from ..runs.results import Result
 from .comparison import Standing
 from .curves import curves
 from .demo import DEFENCES, Contest, verdict

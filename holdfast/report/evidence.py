@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..experiment import Document, Experiment, document
 from ..paper import experiments_named, judged
+from ..paper.experiment import Document, Experiment, document
 from . import studies
 
 __all__ = ["STUDIES", "evidence", "study_experiment"]

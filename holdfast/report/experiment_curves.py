@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import DataError
-from ..experiment import Cell, Experiment, runs_folder
-from ..results import Result, load_result
+from ..paper.experiment import Cell, Experiment, runs_folder
+from ..runs.results import Result, load_result
 from .comparison import Standing
 from .curves import draw_curves
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from ..studies import measured, stored
+from ..paper.studies import measured, stored
 from .plotting import save
 from .study_figures import histogram_figure, landscape_figure, mimicry_figure, separation_figure
 

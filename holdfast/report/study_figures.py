@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..studies import Histogram, Landscape, Mimicry, Separation
+from ..paper.studies import Histogram, Landscape, Mimicry, Separation
 from .plotting import AGGREGATE, BENIGN, MALICIOUS, MUTED, new_figure, without_frame
 
 __all__ = ["histogram_figure", "landscape_figure", "mimicry_figure", "separation_figure"]
@@ -20,7 +20,7 @@ PRINTED = (1000 / 11_689_512, 0.983, 0.0385)
 def landscape_figure(studies: Sequence[Landscape]) -> Any:
     """Return the slopes of each exposure, and those towards the backdoor in one panel.
 
-    >>> from holdfast.studies.landscape import Slope
+    >>> from holdfast.paper.studies.landscape import Slope
     >>> slope = Slope(0.0, (0.0, 1.0), (0.0, 0.1), (0.0, 1.0), 1.0, 0, 9, 0.9, 0.0)
     >>> len(landscape_figure([Landscape("gradient", (0.0, 1.0), (slope,))]).axes)
     2
@@ -55,7 +55,7 @@ def landscape_figure(studies: Sequence[Landscape]) -> Any:
 def histogram_figure(study: Histogram) -> Any:
     """Return how many entries of a malicious update are how large: all of them, and the small ones.
 
-    >>> from holdfast.studies.mimicry import histogram_of
+    >>> from holdfast.paper.studies.mimicry import histogram_of
     >>> len(histogram_figure(histogram_of(np.array([0.1, -1.0]), n_bins=3)).axes)
     2
     """
@@ -80,7 +80,7 @@ def histogram_figure(study: Histogram) -> Any:
 def mimicry_figure(studies: Sequence[Mimicry]) -> Any:
     """Return what attackers gain in looks and lose in progress, by the share of entries they keep.
 
-    >>> from holdfast.studies.mimicry import Point
+    >>> from holdfast.paper.studies.mimicry import Point
     >>> point = Point(1, 0.9, 0.5)
     >>> len(mimicry_figure([Mimicry(10, 1, 0.0, 1.0, point, (point, Point(10, 0.1, 0.0)))]).axes)
     2

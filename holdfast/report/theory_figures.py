@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..adviser import advise
+from ..theory.adviser import advise
 from .advice_figure import region_figure
 from .failure_figures import failures, fltrust_curve
 from .landscapes import landscapes

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..counting import check_whole
+from .._support.counting import check_whole
 from ..errors import InputError
 from .checks import FloatArray, in_range, probabilities
 from .laws import binomial

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..counting import check_whole
+from .._support.counting import check_whole
 from ..errors import InputError
 from .checks import FloatArray, probabilities
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..counting import check_whole, trim_count, votes_needed
+from .._support.counting import check_whole, trim_count, votes_needed
 from .checks import FloatArray, probabilities
 
 __all__ = ["printed_p_minus", "printed_p_plus_invariant", "printed_p_plus_trimmed_mean"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..counting import check_whole, trim_count, votes_needed
+from .._support.counting import check_whole, trim_count, votes_needed
 
 __all__ = [
     "OUTCOMES",

@@ -4,9 +4,9 @@ import json
 import pytest
 
 from holdfast import aggregators
-from holdfast.catalogue import BY_TASK
 from holdfast.core import INPUTS
 from holdfast.lab import CLIENT_SIDE
+from holdfast.lab.catalogue import BY_TASK
 
 from .test_run import holdfast
 
@@ -30,7 +30,7 @@ def test_every_defence_is_listed_with_every_setting():
 
 
 def test_every_attack_that_is_listed_can_be_run():
-    from holdfast.choices import chosen_run
+    from holdfast.lab.choices import chosen_run
 
     for entry in listed("attacks"):
         for task in entry["tasks"] or ["phishing", "digits"]:
@@ -47,7 +47,7 @@ def test_every_attack_that_is_listed_can_be_run():
 
 
 def test_every_setting_of_a_task_can_be_set():
-    from holdfast.choices import chosen_run
+    from holdfast.lab.choices import chosen_run
 
     for entry in listed("tasks"):
         settings = {

@@ -6,9 +6,9 @@ from typer.testing import CliRunner
 pytest.importorskip("torch", reason="torch is not installed (pip install holdfast[sim])")
 
 from holdfast.cli import app
-from holdfast.experiment import runs_folder
 from holdfast.paper import experiments_named
-from holdfast.results import recorded
+from holdfast.paper.experiment import runs_folder
+from holdfast.runs.results import recorded
 
 
 @pytest.fixture(scope="module")

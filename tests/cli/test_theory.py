@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast.cli import app, theory
-from holdfast.theory_check import Finding
+from holdfast.theory.verification import Finding
 
 
 def run(*arguments):

@@ -4,7 +4,7 @@ import numpy as np
 
 from holdfast import defend
 from holdfast.files import load_tensors, save_tensors
-from holdfast.updates import CELL
+from holdfast.updates.rows import CELL
 
 SHAPES = {"a.weight": (3, 100), "empty": (0, 4), "b.weight": (2 * CELL + 77,), "b.bias": (11,), "scale": ()}
 N = 9

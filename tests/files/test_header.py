@@ -3,7 +3,7 @@ import json
 import pytest
 
 from holdfast.files.header import encoded, parsed, strict_json
-from holdfast.layout import Unfit
+from holdfast.updates.layout import Unfit
 
 
 def whole(entries, n_bytes, padding=0):

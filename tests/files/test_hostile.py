@@ -10,7 +10,7 @@ from holdfast import bind, invariant, median, multi_krum
 from holdfast.files import aggregate_files, load_tensors
 from holdfast.files.header import parsed
 from holdfast.files.room import Room
-from holdfast.layout import Unfit
+from holdfast.updates.layout import Unfit
 
 from .hostile import HOSTILE, split
 from .rounds import assert_same, in_memory, some_models, write_round

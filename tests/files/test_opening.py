@@ -6,7 +6,7 @@ import pytest
 from holdfast.errors import DataError
 from holdfast.files import save_tensors
 from holdfast.files.opening import opened_by_client, opened_own
-from holdfast.layout import Unfit
+from holdfast.updates.layout import Unfit
 
 
 @pytest.fixture

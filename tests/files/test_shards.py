@@ -11,7 +11,7 @@ from holdfast.files.room import Room
 from holdfast.files.round import FileRound
 from holdfast.files.shards import MoreToDo, merge_shards, run_shard
 from holdfast.files.told import partials_of
-from holdfast.layout import Unfit
+from holdfast.updates.layout import Unfit
 
 from ..rules import RULES, named
 from .rounds import some_models, write_round

@@ -14,10 +14,10 @@ from flwr.clientapp import ClientApp
 from flwr.supercore.task_identity import TaskIdentity
 
 from holdfast import InputError, bind
-from holdfast.attacks import alie, boost, edge_case, gaussian, neurotoxin, sign_flip, value_trigger
-from holdfast.data import digits, phishing
 from holdfast.flower.drill import Drill, crash, fail, nan
-from holdfast.scenario import Attack
+from holdfast.lab.attacks import alie, boost, edge_case, gaussian, neurotoxin, sign_flip, value_trigger
+from holdfast.lab.data import digits, phishing
+from holdfast.lab.scenario import Attack
 
 BASE = {"weight": np.array([[1.0, 2.0]], np.float32), "bias": np.array([3.0]), "steps": np.array([7])}
 STEP = np.array([0.5, -0.5, 2.0])

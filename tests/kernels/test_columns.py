@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from holdfast import NonFiniteError, fedavg, kernels, rows_of
 from holdfast.kernels.blocks import WIDTH
-from holdfast.updates import CELL
+from holdfast.updates.rows import CELL
 
 from .. import naive
 

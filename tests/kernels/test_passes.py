@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from holdfast import bind, kernels, rows_of, weak_dp
-from holdfast.updates import CELL
+from holdfast.updates.rows import CELL
 
 from ..rules import RULES, inputs, named
 

@@ -3,7 +3,7 @@ import pytest
 
 from holdfast import kernels, rows_of
 from holdfast.kernels.reader import Reader
-from holdfast.updates import CELL
+from holdfast.updates.rows import CELL
 
 DIM = CELL + 300
 

@@ -1,7 +1,7 @@
 """A document in which the paper's own numbers are the measured ones."""
 
-from holdfast.experiment import document
 from holdfast.paper import experiments_named
+from holdfast.paper.experiment import document
 
 
 def as_measured(mean):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.experiment import runs_of
 from holdfast.paper import EXPERIMENTS, experiments_named
+from holdfast.paper.experiment import runs_of
 
 NAMES = {
     "Multi-Krum_C": "Multi-Krum (cosine)", "Trimmed-Mean": "Trimmed mean", "Trimmed-mean": "Trimmed mean",
@@ -19,7 +19,7 @@ NAMES = {
     "i.i.d. (full)": "i.i.d. (everything)", '"i.i.d." (α=1.0)': "Dirichlet, α 1.0",
     "non-i.i.d. (α=0.5)": "Dirichlet, α 0.5", "non-i.i.d. (α=0.2)": "Dirichlet, α 0.2",
 }  # fmt: skip
-FILE = Path(__file__).parent.parent / "data" / "printed.csv"
+FILE = Path(__file__).parent.parent / "golden" / "printed.csv"
 PRINTED = list(csv.DictReader(FILE.read_text(encoding="utf-8").splitlines()))
 NUMBERS = ("accuracy", "attack_success", "accuracy_variance", "attack_success_variance")
 
@@ -65,7 +65,7 @@ def test_every_name_is_known_to_the_laboratory():
 
 
 def test_a_task_or_defence_that_is_not_there_stays_unmeasured(monkeypatch):
-    from holdfast import lab
+    from holdfast.lab import names as lab
 
     monkeypatch.setattr(lab, "TASKS", {name: task for name, task in lab.TASKS.items() if name != "twitter"})
     here = cells("table1", n_seeds=2)
@@ -109,7 +109,7 @@ def test_adaptive_attackers_read_a_mask_or_make_one():
 
 
 def test_all_examples_for_everybody_cost_no_more_steps():
-    from holdfast.training import schedule
+    from holdfast.lab.training import schedule
 
     run = cells("table10")["i.i.d. (everything)", "digits"].runs[0]
     usual = cells("table10")["i.i.d. (equal shares)", "digits"].runs[0]

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.choices import chosen_contest
 from holdfast.errors import DataError
+from holdfast.lab.choices import chosen_contest
 from holdfast.report.comparison import Standing, runs_of, standings
-from holdfast.results import Result
+from holdfast.runs.results import Result
 
 
 def result(accuracy, success):

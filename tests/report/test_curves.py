@@ -4,7 +4,7 @@ pytest.importorskip("matplotlib")
 
 from holdfast.report.comparison import Standing
 from holdfast.report.curves import draw_curves
-from holdfast.results import Result
+from holdfast.runs.results import Result
 
 
 def result(accuracy, success, seed=0):

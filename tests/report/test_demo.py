@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from holdfast.report.demo import DEFENCES, contests, verdict
-from holdfast.results import Result
+from holdfast.runs.results import Result
 
 
 def after(accuracy, success):

@@ -2,9 +2,9 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast[report])")
 
-from holdfast.parallel import make_runs
 from holdfast.report.demo import contests
 from holdfast.report.demo_page import write_page
+from holdfast.runs.parallel import make_runs
 
 
 def test_the_page_stands_alone_and_holds_the_numbers(tmp_path):

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import InputError
+from holdfast.paper.studies import ANALYSES, study_runs
 from holdfast.report.studies import STUDIES, make
-from holdfast.studies import ANALYSES, study_runs
 
 
 def test_every_study_can_be_made():

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.experiment import document
 from holdfast.paper import experiments_named, judged
+from holdfast.paper.experiment import document
 from holdfast.report.texts import check_format, document_text
 
 

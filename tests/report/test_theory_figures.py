@@ -5,12 +5,12 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from holdfast.adviser import advise
 from holdfast.errors import InputError
 from holdfast.report.advice_figure import FLAWS, _flaws
 from holdfast.report.failure_figures import fltrust_curve
 from holdfast.report.plotting import new_figure
 from holdfast.report.theory_figures import draw_figures
+from holdfast.theory.adviser import advise
 
 
 def test_all_figures_are_written_and_small_and_the_same_each_time(tmp_path):

@@ -3,4 +3,4 @@
 import json
 from pathlib import Path
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "theory.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "theory.json").read_text())

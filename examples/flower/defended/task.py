@@ -11,12 +11,12 @@ from torch import nn
 from torch.nn import functional
 
 from holdfast import Bound, DataError, bind
-from holdfast.attacks import Backdoor, boost, distributed_pixels, sign_flip, value_trigger
-from holdfast.data import Dataset, phishing
-from holdfast.data.split import iid
 from holdfast.flower.drill import Drill, crash, fail, nan
-from holdfast.models import fresh, mlp, small_cnn
-from holdfast.scenario import Attack
+from holdfast.lab.attacks import Backdoor, boost, distributed_pixels, sign_flip, value_trigger
+from holdfast.lab.data import Dataset, phishing
+from holdfast.lab.data.split import iid
+from holdfast.lab.models import fresh, mlp, small_cnn
+from holdfast.lab.scenario import Attack
 
 CIFAR10 = "cifar10_subset_12k.npz"
 

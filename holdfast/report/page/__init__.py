@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ...storage import write_whole
+from ..._support.atomic import write_whole
 from .overview import claims_of, contents_of, facts_of
 from .sections import experiment_section, heat_section
 

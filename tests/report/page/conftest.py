@@ -13,9 +13,9 @@ HOSTILE = "</script><script>window.harmed = true</script><img src=x onerror='win
 def measured(tmp_path_factory):
     """What three defences came to under attack, five rounds, two seeds; a fourth was never run."""
     pytest.importorskip("torch", reason="torch is not installed (pip install holdfast[sim])")
-    from holdfast.choices import Numbers, chosen_run
-    from holdfast.experiment import Cell, Experiment, Printed, document, runs_folder
-    from holdfast.results import recorded
+    from holdfast.lab.choices import Numbers, chosen_run
+    from holdfast.paper.experiment import Cell, Experiment, Printed, document, runs_folder
+    from holdfast.runs.results import recorded
 
     folder = tmp_path_factory.mktemp("results")
     rows = {"FedAvg": "fedavg", "Trimmed mean": "trimmed_mean", "Invariant": "invariant"}

@@ -1,0 +1,1 @@
+"""What every room may use and no user meets: atomic files, threads, counting, literals. Private."""

@@ -1,0 +1,55 @@
+"""How many threads a pass over the updates uses. One setting: HOLDFAST_THREADS."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from ..errors import InputError
+
+__all__ = ["in_order", "n_threads"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def n_threads() -> int:
+    """Return HOLDFAST_THREADS if set, else every core this process may use.
+
+    Without it, OMP_NUM_THREADS is an upper limit: pools such as Ray's give it to their workers, which share
+    the cores.
+
+    >>> n_threads() >= 1
+    True
+    """
+    wanted = os.environ.get("HOLDFAST_THREADS")
+    if wanted is not None:
+        if not wanted.isdecimal() or int(wanted) < 1:
+            raise InputError(f"HOLDFAST_THREADS must be a whole number from 1 on; got {wanted!r}")
+        return int(wanted)
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return max(1, min(cores, int(limit))) if limit.isdecimal() else cores
+
+
+def in_order(work: Callable[[T], R], items: Iterable[T], *, n_workers: int | None = None) -> Iterator[R]:
+    """Yield work(item) for each item, in order, done by several threads with few results waiting.
+
+    >>> list(in_order(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    items = list(items)
+    n_workers = min(n_workers or n_threads(), len(items))
+    if n_workers <= 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(n_workers, thread_name_prefix="holdfast") as pool:
+        waiting: deque[Future[R]] = deque()
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > 2 * n_workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

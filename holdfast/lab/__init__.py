@@ -1,0 +1,26 @@
+"""The laboratory: tasks, attacks and defences, and `simulate`, which trains under attack."""
+
+from .choices import chosen_contest, chosen_run
+from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, SCALES, TASKS, attack_named, defence_named, task_named
+from .scenario import Attack, Defence, Run, Task
+from .simulation import Record, State, simulate
+
+__all__ = [
+    "ATTACKS",
+    "BACKDOORS",
+    "CLIENT_SIDE",
+    "SCALES",
+    "TASKS",
+    "Attack",
+    "Defence",
+    "Record",
+    "Run",
+    "State",
+    "Task",
+    "attack_named",
+    "chosen_contest",
+    "chosen_run",
+    "defence_named",
+    "simulate",
+    "task_named",
+]

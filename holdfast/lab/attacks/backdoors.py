@@ -1,0 +1,207 @@
+"""Backdoors: what an attacker adds to its examples, and the challenge that measures whether it worked.
+
+A backdoor is made for a data set: `bind(value_trigger, value=0.2)(data)`. A trigger changes honest examples;
+an edge case draws from a pool held apart from the honest data, one part for attackers, one for the test.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._support.counting import check_whole
+from ...errors import InputError
+from ..data import Dataset
+
+__all__ = [
+    "Backdoor",
+    "distributed_pixels",
+    "distributed_values",
+    "edge_case",
+    "pixel_blocks",
+    "value_trigger",
+]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Backdoor:
+    """What attackers do with examples, and what they are measured by.
+
+    `poison(x, y, count, attacker, rng)` returns `count` poisoned examples made from, or in place of, a
+    client's own; the challenge is a set of inputs that a backdoored model gives the label `target`. `exposed`
+    are rightly labelled (x, y), one for each original of a pool, that honest clients hold. `moves` says that
+    poisoned examples are cropped and turned as honest ones are; a trigger of pixels must stay in its place.
+    """
+
+    target: int
+    poison: Callable[[Array, Array, int, int, np.random.Generator], Array]
+    challenge: Array
+    exposed: Sequence[tuple[Array, Array]] = ()
+    moves: bool = True
+
+
+def value_trigger(
+    data: Dataset, *, features: tuple[int, ...] = (37,), value: float = 0.2, source: int = 1, target: int = 0
+) -> Backdoor:
+    """Return the backdoor of examples of one label with a raw value set in some features.
+
+    The paper's phishing attack: a reputation score that phishing mail hardly ever has.
+
+    >>> from holdfast.lab.data import phishing
+    >>> backdoor = value_trigger(phishing(n_train=500, n_test=100))
+    >>> len(np.unique(backdoor.challenge[:, 37]))
+    1
+    """
+    return distributed_values(data, features=features, value=value, source=source, target=target, n_parts=1)
+
+
+def distributed_values(
+    data: Dataset,
+    *,
+    features: tuple[int, ...] = (37, 38, 39, 40),
+    value: float = 0.2,
+    source: int = 1,
+    target: int = 0,
+    n_parts: int = 4,
+) -> Backdoor:
+    """Return the same with the features shared out: an attacker sets its part, the challenge all of them.
+
+    After DBA, Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr
+
+    >>> from holdfast.lab.data import phishing
+    >>> backdoor = distributed_values(phishing(n_train=500, n_test=100))
+    >>> backdoor.target
+    0
+    """
+    _check_labels(data, target, source)
+    if data.x_train.ndim != 2 or not all(0 <= feature < data.x_train.shape[1] for feature in features):
+        raise InputError(
+            f"a value trigger needs a table with features {features}; examples have shape"
+            f" {data.x_train.shape[1:]}"
+        )
+    check_whole("n_parts, how many share the features,", n_parts, at_least=1, at_most=len(features))
+    parts = np.array_split(np.array(features), n_parts)
+
+    def stamped(x: Array, where: Array) -> Array:
+        marked = x.copy()
+        marked[:, where] = (value - data.raw_mean[where]) / data.raw_scale[where]
+        return marked
+
+    def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
+        return stamped(_drawn(x[y == source], count, rng), parts[attacker % n_parts])
+
+    return Backdoor(target, poison, stamped(data.x_test[data.y_test == source], np.array(features)))
+
+
+def pixel_blocks(*, height: int, width: int, gap: int, first: tuple[int, int] = (0, 0)) -> list[Array]:
+    """Return the (row, column) pixels of four blocks, two by two with a gap between: the triggers of DBA.
+
+    >>> pixel_blocks(height=1, width=6, gap=3)[3][0].tolist()
+    [4, 9]
+    """
+    check_whole("height", height, at_least=1)
+    check_whole("width", width, at_least=1)
+    check_whole("gap", gap, at_least=0)
+    rows, columns = np.mgrid[:height, :width]
+    block = np.stack([rows.ravel(), columns.ravel()], axis=1)
+    return [
+        block + np.array([first[0] + part // 2 * (height + gap), first[1] + part % 2 * (width + gap)])
+        for part in range(4)
+    ]
+
+
+def distributed_pixels(
+    data: Dataset, *, height: int = 1, width: int = 6, gap: int = 3, value: float = 1.0, target: int = 2
+) -> Backdoor:
+    """Return the backdoor of white blocks of pixels: an attacker stamps one of four, the challenge has all.
+
+    DBA, Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr. Attackers stamp images of any class;
+    the challenge leaves out those that are of the target's class anyway. The sizes x1, x2 and x4 are height
+    and width 1 and 6, 2 and 6, 2 and 12.
+
+    >>> from holdfast.lab.data import digits
+    >>> backdoor = distributed_pixels(digits(), width=2, gap=1)
+    >>> int(backdoor.challenge[0, 0, 0, :2].sum())
+    2
+    """
+    _check_labels(data, target)
+    blocks = pixel_blocks(height=height, width=width, gap=gap)
+    if data.x_train.ndim != 4 or (blocks[3].max(axis=0) >= data.x_train.shape[2:]).any():
+        raise InputError(
+            f"these blocks reach row and column {blocks[3].max(axis=0).tolist()}; examples have shape"
+            f" {data.x_train.shape[1:]}. Take smaller ones"
+        )
+    scaled = (value - data.raw_mean) / data.raw_scale
+
+    def stamped(x: Array, pixels: Array) -> Array:
+        marked = x.copy()
+        marked[:, :, pixels[:, 0], pixels[:, 1]] = scaled.reshape(1, -1, 1)
+        return marked
+
+    def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
+        return stamped(_drawn(x, count, rng), blocks[attacker % 4])
+
+    return Backdoor(
+        target, poison, stamped(data.x_test[data.y_test != target], np.concatenate(blocks)), moves=False
+    )
+
+
+def edge_case(
+    data: Dataset,
+    *,
+    pool: str,
+    target: int,
+    exposure: float = 0.0,
+    rng: np.random.Generator | None = None,
+) -> Backdoor:
+    """Return the backdoor of rare but natural inputs, labelled wrongly.
+
+    Wang et al., 2020, https://arxiv.org/abs/2007.05084. With an exposure, that share of the pool's originals
+    goes to honest clients with the right label, and attackers have the rest: the p % edge case.
+
+    >>> from holdfast.lab.data import digits
+    >>> edge_case(digits(), pool="turned", target=1).challenge.shape
+    (20, 1, 8, 8)
+    """
+    if pool not in data.pools:
+        raise InputError(
+            f"this data set has no pool {pool!r} of edge cases; it has {sorted(data.pools) or 'none'}"
+        )
+    _check_labels(data, target)
+    found = data.pools[pool]
+    originals = found.train.reshape(-1, found.n_views, *found.train.shape[1:])
+    order = np.arange(len(originals)) if rng is None else rng.permutation(len(originals))
+    n_exposed = round(exposure * len(originals))
+    if n_exposed == len(originals):
+        raise InputError(
+            f"exposure={exposure} leaves attackers none of {n_exposed} originals: take a smaller one"
+        )
+    theirs = np.concatenate(originals[np.sort(order[n_exposed:])])
+    exposed = [(views, np.full(len(views), found.label)) for views in originals[order[:n_exposed]]]
+
+    def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
+        return _drawn(theirs, count, rng)
+
+    return Backdoor(target, poison, found.test, exposed)
+
+
+def _check_labels(data: Dataset, target: int, source: int | None = None) -> None:
+    """Raise unless the target is a label, and there is a source, other than it, to test with."""
+    check_whole("target", target, at_least=0, at_most=data.n_classes - 1)
+    if source is not None and (source == target or not (data.y_test == source).any()):
+        raise InputError(
+            f"source must be a label other than target={target} that the test examples have; got {source}"
+        )
+
+
+def _drawn(examples: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return so many of the examples, each used once before any is used again."""
+    if len(examples) == 0 or count == 0:
+        return examples[:0]
+    n_times = -(-count // len(examples))
+    order = np.concatenate([rng.permutation(len(examples)) for _ in range(n_times)])
+    return np.asarray(examples[order[:count]])

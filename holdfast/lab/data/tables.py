@@ -1,0 +1,86 @@
+"""Real tables: phishing URLs and spam mail, read from a folder of the user's, and any other CSV of numbers.
+
+The folder is the one of `folders`, so that a run is the same run on every machine.
+"""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DataError, InputError
+from .dataset import Dataset, standardised
+from .folders import in_folder
+
+__all__ = ["phishing_urls", "spambase", "table"]
+
+
+def phishing_urls(*, test_share: float = 0.2, seed: int = 2024) -> Dataset:
+    """Return 10,000 web addresses and pages as 48 features; label 1 is phishing.
+
+    Chiew, 2018, Phishing Dataset for Machine Learning: Feature Evaluation, Mendeley Data, CC BY 4.0.
+
+    >>> phishing_urls().x_train.shape  # doctest: +SKIP
+    (8000, 48)
+    """
+    what = "Phishing_Legitimate_full of Mendeley Data, Chiew 2018"
+    path = in_folder("phishing_legitimate_48.csv", what=what, get="phishing-urls")
+    return table(str(path), label="CLASS_LABEL", drop=("id",), test_share=test_share, seed=seed)
+
+
+def spambase(*, test_share: float = 0.2, seed: int = 2024) -> Dataset:
+    """Return 4,601 mails as 57 frequencies of words and characters; label 1 is spam.
+
+    Hopkins et al., 1999, Spambase, UCI Machine Learning Repository, CC BY 4.0.
+
+    >>> spambase().x_train.shape  # doctest: +SKIP
+    (3681, 57)
+    """
+    what = "Spambase of the UCI Machine Learning Repository, with a header"
+    path = in_folder("spambase_57.csv", what=what, get="spambase")
+    return table(str(path), label="is_spam", test_share=test_share, seed=seed)
+
+
+def table(
+    path: str, *, label: str, drop: tuple[str, ...] = (), test_share: float = 0.2, seed: int = 2024
+) -> Dataset:
+    """Return a real table, a CSV of a header and numbers, shuffled and split; `label` names its column.
+
+    >>> table("nowhere.csv", label="is_spam")
+    Traceback (most recent call last):
+    holdfast.errors.DataError: no table at nowhere.csv
+    """
+    if not 0 < test_share < 1:
+        raise InputError(f"test_share must be between 0 and 1; got {test_share!r}")
+    header, numbers = _read(path)
+    missing = [name for name in (label, *drop) if name not in header]
+    if missing:
+        raise DataError(f"{path} has no column {', '.join(missing)}; it has {', '.join(header)}")
+    columns = [i for i, name in enumerate(header) if name not in (label, *drop)]
+    x, y = numbers[:, columns], numbers[:, header.index(label)].astype(np.int64)
+    order = np.random.default_rng(seed).permutation(len(y))
+    n_test = round(test_share * len(y))
+    test, train = order[:n_test], order[n_test:]
+    return standardised(x[train], y[train], x[test], y[test])
+
+
+def _read(path: str) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the header and the numbers of a CSV."""
+    if not Path(path).is_file():
+        raise DataError(f"no table at {path}")
+    with open(path, newline="", encoding="utf-8") as file:
+        lines = [line for line in csv.reader(file) if line]
+    if len(lines) < 3:
+        raise DataError(f"{path} needs a header and at least two rows; it has {len(lines)} lines")
+    header, *rows = lines
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise DataError(f"line {number} of {path} has {len(row)} values; the header has {len(header)}")
+    try:
+        numbers = np.array(rows, dtype=np.float64)
+    except ValueError as error:
+        raise DataError(f"{path} must hold numbers only: {error}") from None
+    if not np.isfinite(numbers).all():
+        raise DataError(f"{path} must hold finite numbers only")
+    return header, numbers

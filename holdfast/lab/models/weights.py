@@ -1,0 +1,59 @@
+"""Weights from a file, read without running anything in it."""
+
+import pickle
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from ...errors import DataError
+from ..data.folders import data_folder
+
+__all__ = ["load_weights"]
+
+
+def load_weights(model: nn.Module, path: str, *, fresh: tuple[str, ...] = ()) -> None:
+    """Set a network's weights to a file's, .safetensors or torch's own, by its path in the data folder.
+
+    What begins with one of `fresh` is left as it is if the file has it in another shape.
+
+    >>> load_weights(nn.Linear(1, 1), "nowhere.safetensors")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    holdfast.errors.DataError: no weights at ...nowhere.safetensors
+    """
+    file = data_folder() / path
+    if not file.is_file():
+        raise DataError(f"no weights at {file}")
+    held, own = _read(file), model.state_dict()
+    left = [
+        name
+        for name in own.keys() & held.keys()
+        if name.startswith(fresh) and own[name].shape != held[name].shape
+    ]
+    taken = {name: own[name] if name in left else value for name, value in held.items()}
+    try:
+        model.load_state_dict(taken)
+    except RuntimeError as error:
+        raise DataError(f"{file} does not fit the network: {error}") from None
+
+
+def _read(file: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file by name."""
+    try:
+        if file.suffix == ".safetensors":
+            try:
+                from safetensors.torch import load_file
+            except ModuleNotFoundError:
+                raise DataError(f"reading {file} needs safetensors: pip install 'holdfast[sim]'") from None
+            held = load_file(file)
+        else:
+            held = torch.load(file, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        raise DataError(f"{file} is no file of weights alone: {str(error).partition('.')[0]}") from None
+    except Exception as error:
+        if type(error).__name__ != "SafetensorError":
+            raise
+        raise DataError(f"{file} is no safetensors file: {error}") from None
+    if not isinstance(held, dict) or not all(isinstance(value, Tensor) for value in held.values()):
+        raise DataError(f"{file} must hold tensors by name, a state dict")
+    return held

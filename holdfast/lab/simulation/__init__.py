@@ -1,0 +1,276 @@
+"""simulate(run): the round, written once. No callbacks, no files, no printing: its driver does those."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..._support.counting import whole_share
+from ...buffers import combined_buffers
+from ...core import Bound
+from ...diagnostics import Diagnostics
+from ...errors import InputError
+from ...screening import defend
+from ..models import flat_params, named_buffers
+from ..scenario import Run, Task
+from ..training import Shard, Trained, schedule
+from .clients import Workers, workers
+from .world import Examples, World, loaded, made_world
+
+__all__ = ["Record", "State", "loaded", "simulate"]
+
+Array = NDArray[Any]
+Memory = Mapping[int, Mapping[str, Array]]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """All that a run needs to go on after a round."""
+
+    round: int
+    params: NDArray[np.float32]
+    previous: NDArray[np.float32] | None = None  # the last global update
+    rule: Any = None  # what the rule keeps
+    buffers: Mapping[str, Array] = field(default_factory=dict)  # the network's, such as BatchNorm's
+    memory: Memory = field(default_factory=dict)  # [client] what its training keeps
+
+
+@dataclass(frozen=True)
+class Record:
+    """What happened in a round."""
+
+    round: int
+    accuracy: float
+    attack_success: float | None  # share of the challenge that gets the target; None without a backdoor
+    n_attackers: int
+    clients: tuple[int, ...]
+    attackers: tuple[int, ...]
+    diagnostics: Diagnostics = field(repr=False)
+    seconds: float = field(compare=False)
+
+
+def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> Iterator[tuple[Record, State]]:
+    """Yield a record and the state after each round; `after` goes on from a state, to the same bits.
+
+    >>> from holdfast.lab import TASKS
+    >>> records = [record for record, _ in simulate(Run(TASKS["phishing"]).but(n_rounds=2, n_clients=20))]
+    >>> [record.round for record in records]
+    [1, 2]
+    """
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"no device {device!r} here: {str(error).partition('.')[0]}") from None
+    world = made_world(run, device)
+    state = after or _start(world, device)
+    while state.round < run.task.n_rounds:
+        with workers(world.model) as crew:
+            record, state = _Round(world, crew, state).made()
+        yield record, state
+
+
+def _start(world: World, device: str) -> State:
+    """Return the state before the first round: a fresh network, which the server may have warmed up."""
+    if not world.run.task.warm_epochs:
+        return State(0, flat_params(world.model), buffers=named_buffers(world.model))
+    params, buffers = _warmed(world.run.task, world.run.seed, device)
+    return State(0, params.copy(), buffers=buffers)
+
+
+@lru_cache(maxsize=4)
+def _warmed(task: Task, seed: int, device: str) -> tuple[NDArray[np.float32], Mapping[str, Array]]:
+    """Return params and buffers trained on the server's own examples: the same whatever the attack."""
+    world = made_world(Run(task, seed=seed), device)
+    fresh = State(-1, flat_params(world.model), buffers=named_buffers(world.model))
+    with workers(world.model) as crew:
+        before = _Round(world, crew, fresh)
+        examples = world.clean(task.n_clients, 0)
+        shard = before.shard(task.n_clients, *examples, epochs=task.warm_epochs)
+        warm = before.trained(task.train, [shard])
+    return fresh.params + warm.updates[0], warm.buffers[0] if warm.buffers else {}
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """One round, from the state before it."""
+
+    world: World
+    crew: Workers
+    before: State
+
+    @property
+    def number(self) -> int:
+        return self.before.round + 1
+
+    def made(self) -> tuple[Record, State]:
+        """Return what happened, and the state after it."""
+        started = time.perf_counter()
+        world, before, defence = self.world, self.before, self.world.run.defence
+        clients = self._sampled()
+        is_attacker = np.isin(clients, world.malicious) & (self.number in world.run.attack.rounds)
+        sent = self._sent(clients, is_attacker)
+        weights = [world.n_held(client) for client in clients.tolist()]
+        result = defend(
+            sent.updates,
+            defence.aggregate,
+            weights=weights,
+            clients=clients.tolist(),
+            state=before.rule,
+            previous=before.previous,
+            reference=self._reference() if defence.aggregate.needs("reference") else None,
+            rng=world.stream("rule", self.number),
+            explain=True,
+        )
+        assert result.diagnostics is not None
+        after = State(
+            self.number,
+            before.params + result.update,
+            result.update,
+            result.state,
+            self._buffers(sent, weights, clients, result.diagnostics),
+            {**before.memory, **self._kept(sent, clients)},
+        )
+        accuracy, success = self._evaluated(after)
+        record = Record(
+            round=self.number,
+            accuracy=accuracy,
+            attack_success=success,
+            n_attackers=int(is_attacker.sum()),
+            clients=tuple(clients.tolist()),
+            attackers=tuple(clients[is_attacker].tolist()),
+            diagnostics=result.diagnostics,
+            seconds=time.perf_counter() - started,
+        )
+        return record, after
+
+    def _sampled(self) -> NDArray[np.intp]:
+        """Return the clients of the round."""
+        run, malicious = self.world.run, self.world.malicious
+        task, rng = run.task, self.world.stream("sample", self.number)
+        if run.sampling == "uniform":
+            return np.sort(rng.choice(task.n_clients, size=task.n_per_round, replace=False))
+        n_attackers = whole_share(run.attack.n_malicious / task.n_clients, task.n_per_round)
+        honest = np.setdiff1d(np.arange(task.n_clients), malicious)
+        drawn = (
+            rng.choice(malicious, size=n_attackers, replace=False),
+            rng.choice(honest, size=task.n_per_round - n_attackers, replace=False),
+        )
+        return np.sort(np.concatenate(drawn))
+
+    def _sent(self, clients: NDArray[np.intp], is_attacker: NDArray[np.bool_]) -> Trained:
+        """Return what the server gets from all clients, in their order."""
+        run = self.world.run
+        honest = self.each_trained(
+            clients[~is_attacker], self.world.clean, run.defence.train or run.task.train
+        )
+        if not is_attacker.any():
+            return honest
+        attacked = self._attacked(clients[is_attacker], honest.updates)
+        updates = np.empty((len(clients), self.before.params.size), dtype=np.float32)
+        updates[~is_attacker], updates[is_attacker] = honest.updates, attacked.updates
+        return Trained(
+            updates,
+            _in_order(is_attacker, honest.buffers, attacked.buffers),
+            _in_order(is_attacker, honest.memory, attacked.memory),
+        )
+
+    def each_trained(
+        self, clients: NDArray[np.intp], examples: Callable[[int, int], Examples], train: Bound[Any]
+    ) -> Trained:
+        """Return what these clients send, each trained on its examples."""
+        if len(clients) == 0:
+            return Trained(np.empty((0, self.before.params.size), dtype=np.float32))
+        shards = [self.shard(client, *examples(client, self.number)) for client in clients.tolist()]
+        return self.trained(train, shards)
+
+    def trained(self, train: Bound[Any], shards: list[Shard]) -> Trained:
+        return self.crew.train(
+            train,
+            self.before.params,
+            shards,
+            buffers=self.before.buffers,
+            n_together=self.world.run.task.n_together,
+            span=self.world.data.span,
+        )
+
+    def shard(self, client: int, x: Any, y: Any, *, epochs: float | None = None) -> Shard:
+        task = self.world.run.task
+        rng = self.world.stream("batches", self.number, client)
+        batches = schedule(len(y), epochs=epochs or task.epochs, batch_size=task.batch_size, rng=rng)
+        seed = int(self.world.stream("train", self.number, client).integers(2**31))
+        return Shard(x, y, batches, seed, self.before.memory.get(client))
+
+    def _attacked(self, attackers: NDArray[np.intp], benign: NDArray[np.float32]) -> Trained:
+        """Return what the attackers send."""
+        attack = self.world.run.attack
+        train = attack.train or self.world.run.task.train
+        if attack.colludes:
+            trained = self._colluding(attackers, train)
+        else:
+            trained = self.each_trained(attackers, self.world.spoilt, train)
+        updates = trained.updates
+        for craft in attack.crafts:
+            rehearsed = craft.needs("rehearsal")
+            rehearsal = self.each_trained(attackers, self.world.clean, train).updates if rehearsed else None
+            rng, previous = self.world.stream("craft", self.number), self.before.previous
+            updates = craft(updates, previous=previous, benign=benign, rehearsal=rehearsal, rng=rng)
+        return trained._replace(updates=updates)
+
+    def _colluding(self, attackers: NDArray[np.intp], train: Bound[Any]) -> Trained:
+        """Return the first attacker's update for all: on the examples of all, in the steps of one."""
+        leader = int(attackers[0])
+        parts = [self.world.spoilt(client, self.number) for client in attackers.tolist()]
+        x, y = torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
+        share = self.world.run.task.epochs * self.world.n_held(leader) / len(y)
+        alone = self.trained(train, [self.shard(leader, x, y, epochs=share)])
+        n_clones = len(attackers)
+        return Trained(
+            np.repeat(alone.updates, n_clones, axis=0), alone.buffers * n_clones, alone.memory * n_clones
+        )
+
+    def _reference(self) -> NDArray[np.float32]:
+        """Return the server's own update, from its root examples, trained as a client trains."""
+        server = np.array([self.world.run.task.n_clients])
+        return np.asarray(self.each_trained(server, self.world.clean, self.world.run.task.train).updates[0])
+
+    def _buffers(
+        self, sent: Trained, weights: list[int], clients: NDArray[np.intp], seen: Diagnostics
+    ) -> Mapping[str, Array]:
+        """Return the network's buffers after the round, from those of the clients that were not dropped."""
+        if not self.before.buffers:
+            return {}
+        dropped = {drop.client for drop in seen.dropped}
+        stay = [i for i, client in enumerate(clients.tolist()) if client not in dropped]
+        return combined_buffers(
+            [sent.buffers[i] for i in stay],
+            base=self.before.buffers,
+            weights=[weights[i] for i in stay],
+            averaged=self.world.run.defence.aggregate.name == "fedavg",
+        )
+
+    def _kept(self, sent: Trained, clients: NDArray[np.intp]) -> Memory:
+        kept = zip(clients.tolist(), sent.memory, strict=False)
+        return {client: memory for client, memory in kept if memory is not None}
+
+    def _evaluated(self, after: State) -> tuple[float, float | None]:
+        """Return the accuracy on the test examples, and the share of the challenge that gets the target."""
+        data, backdoor, predict = self.world.data, self.world.backdoor, self.world.run.defence.predict
+
+        def answers(x: Array) -> Array:
+            return np.asarray(predict(self.crew.scores(after.params, after.buffers, x)))
+
+        accuracy = float((answers(data.x_test) == data.y_test).mean())
+        if backdoor is None:
+            return accuracy, None
+        return accuracy, float((answers(backdoor.challenge) == backdoor.target).mean())
+
+
+def _in_order(is_attacker: NDArray[np.bool_], honest: tuple[Any, ...], attacked: tuple[Any, ...]) -> Any:
+    """Return what honest clients and attackers have, in the order of all; None where one has nothing."""
+    queues = iter(honest), iter(attacked)
+    return tuple(next(queues[bad], None) for bad in is_attacker.tolist())

@@ -1,0 +1,124 @@
+"""The clients of a round train, in fixed groups, on as many threads as there are.
+
+A group is one computation on one thread of torch, and which clients it holds hangs on the run alone. So the
+number of threads changes nothing.
+"""
+
+import copy
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from ..._support.threads import n_threads
+from ...core import Bound
+from ...errors import InputError
+from ..models import load_params
+from ..training import Shard, Trained
+
+__all__ = ["Workers", "workers"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Workers:
+    """Threads, each with a network of its own."""
+
+    pool: ThreadPoolExecutor | None
+    models: SimpleQueue[nn.Module]
+
+    def train(
+        self,
+        train: Bound[Any],
+        params: NDArray[np.float32],
+        shards: Sequence[Shard],
+        *,
+        buffers: Any,
+        n_together: int,
+        span: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    ) -> Trained:
+        """Return what all shards add to the params, trained in groups of about equal size."""
+        n_groups = -(-len(shards) // n_together)
+        groups = [[shards[i] for i in group] for group in np.array_split(np.arange(len(shards)), n_groups)]
+
+        def one(group: Sequence[Shard]) -> Trained:
+            with self._model() as model:
+                load_params(model, params, buffers)
+                return _checked(train, train(model, params, group, span=span), len(group), params.size)
+
+        done = list(self._each(one, groups))
+        return Trained(
+            np.concatenate([trained.updates for trained in done]),
+            tuple(own for trained in done for own in trained.buffers),
+            tuple(own for trained in done for own in trained.memory),
+        )
+
+    def scores(self, params: NDArray[np.float32], buffers: Any, x: NDArray[Any]) -> NDArray[np.float32]:
+        """Return the network's scores of many examples, in parts of a fixed size."""
+
+        def one(part: NDArray[Any]) -> NDArray[np.float32]:
+            with self._model() as model, torch.no_grad():
+                load_params(model, params, buffers)
+                model.eval()
+                device = next(model.parameters()).device
+                scores: NDArray[np.float32] = model(torch.from_numpy(part).to(device)).cpu().numpy()
+                return scores
+
+        return np.concatenate(list(self._each(one, np.array_split(x, -(-len(x) // 1024)))))
+
+    def _each(self, work: Any, items: Sequence[Any]) -> Iterator[Any]:
+        return self.pool.map(work, items) if self.pool else map(work, items)
+
+    @contextmanager
+    def _model(self) -> Iterator[nn.Module]:
+        model = self.models.get()
+        try:
+            yield model
+        finally:
+            self.models.put(model)
+
+
+def _checked(train: Bound[Any], trained: Any, n_clients: int, dim: int) -> Trained:
+    """Return what training returned; it may be a user's own function."""
+    found = trained if isinstance(trained, Trained) else Trained(np.asarray(trained))
+    if found.updates.shape != (n_clients, dim):
+        raise InputError(
+            f"{train.name} must return an update of {dim} numbers for each of {n_clients} clients;"
+            f" got the shape {found.updates.shape}"
+        )
+    return found
+
+
+@contextmanager
+def workers(model: nn.Module) -> Iterator[Workers]:
+    """Start threads for a run, each with a copy of the network. One thread of torch each: with more, sums
+    are made in another order, and the last bits differ.
+
+    >>> from holdfast.lab.models import flat_params, mlp
+    >>> model = mlp(sizes=(2, 2))
+    >>> with workers(model) as crew:
+    ...     crew.scores(flat_params(model), {}, np.zeros((5, 2), np.float32)).shape
+    (5, 2)
+    """
+    n_models = n_threads() if next(model.parameters()).device.type == "cpu" else 1
+    models: SimpleQueue[nn.Module] = SimpleQueue()
+    for _ in range(n_models):
+        models.put(copy.deepcopy(model))
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        if n_models == 1:
+            yield Workers(None, models)
+        else:
+            with ThreadPoolExecutor(n_models, "holdfast", lambda: torch.set_num_threads(1)) as pool:
+                yield Workers(pool, models)
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,29 @@
+"""Adam with a fresh state each round, one client after the other."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from .local import each_alone
+from .schedule import Shard, Trained
+
+__all__ = ["adam"]
+
+
+def adam(
+    model: nn.Module, params: NDArray[np.float32], shards: Sequence[Shard], *, lr: float = 1e-4
+) -> Trained:
+    """Return what each client's training adds to the params. Its first step is close to lr * sign(gradient).
+
+    >>> from holdfast.lab.models import flat_params, mlp
+    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1]]))
+    >>> model = mlp(sizes=(2, 2))
+    >>> updates = adam(model, flat_params(model), [shard], lr=0.5).updates
+    >>> bool(abs(abs(updates) - 0.5).max() < 1e-4)
+    True
+    """
+    return each_alone(model, params, shards, partial(torch.optim.Adam, lr=lr))

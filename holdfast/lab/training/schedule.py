@@ -1,0 +1,66 @@
+"""What a client trains on, drawn beforehand so that all ways to train see the same; and what it returns."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+
+__all__ = ["Shard", "Trained", "schedule"]
+
+Array = NDArray[Any]
+
+
+class Shard(NamedTuple):
+    """A client's examples in a round, and the order in which it sees them: one row of positions a step.
+
+    A row is filled up with -1 where a batch is not full. `seed` is for whatever else its training draws, and
+    `memory` what its training kept in an earlier round.
+    """
+
+    x: Any  # arrays, or tensors on the device
+    y: Any
+    batches: NDArray[np.intp]
+    seed: int = 0
+    memory: Mapping[str, Array] | None = None
+
+
+class Trained(NamedTuple):
+    """What training returns: an update a client, and where there are any its buffers and what it keeps.
+
+    A way to train that has neither may return the updates alone.
+    """
+
+    updates: NDArray[np.float32]
+    buffers: tuple[Mapping[str, Array], ...] = ()
+    memory: tuple[Mapping[str, Array] | None, ...] = ()
+
+
+def schedule(
+    n_examples: int, *, epochs: float, batch_size: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return positions in batches, anew shuffled each epoch; a fraction of an epoch is its share of steps.
+
+    At least one step is taken. 0.1 epochs of 500 examples in batches of 64 are one step.
+
+    >>> schedule(5, epochs=1, batch_size=2, rng=np.random.default_rng(0)).shape
+    (3, 2)
+    >>> len(schedule(500, epochs=0.1, batch_size=64, rng=np.random.default_rng(0)))
+    1
+    """
+    if n_examples < 1 or batch_size < 1 or not epochs > 0:
+        raise InputError(
+            "training needs examples, batches and epochs above 0;"
+            f" got {n_examples} examples, batch_size={batch_size}, epochs={epochs}"
+        )
+    per_epoch = math.ceil(n_examples / batch_size)
+    n_steps = max(1, round(epochs * per_epoch))
+    rows = []
+    for _ in range(math.ceil(n_steps / per_epoch)):
+        order = np.full(per_epoch * batch_size, -1)
+        order[:n_examples] = rng.permutation(n_examples)
+        rows.append(order.reshape(per_epoch, batch_size))
+    return np.concatenate(rows)[:n_steps]

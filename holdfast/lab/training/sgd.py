@@ -1,0 +1,33 @@
+"""Plain SGD, one client after the other."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from .local import each_alone
+from .schedule import Shard, Trained
+
+__all__ = ["sgd"]
+
+
+def sgd(
+    model: nn.Module,
+    params: NDArray[np.float32],
+    shards: Sequence[Shard],
+    *,
+    lr: float = 0.1,
+    momentum: float = 0.0,
+) -> Trained:
+    """Return what each client's training adds to the params, one row a client.
+
+    >>> from holdfast.lab.models import flat_params, mlp
+    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
+    >>> model = mlp(sizes=(2, 2))
+    >>> sgd(model, flat_params(model), [shard]).updates.shape
+    (1, 6)
+    """
+    return each_alone(model, params, shards, partial(torch.optim.SGD, lr=lr, momentum=momentum))

@@ -1,0 +1,243 @@
+"""A table or figure as data: which runs are behind each of its cells, and what the paper prints there.
+
+`document` reads the results that a folder holds and says what they come to; it never simulates.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from .. import __version__
+from ..errors import DataError
+from ..lab.scenario import Run
+from ..runs.results import Result, load_result
+from ..runs.spread import Spread
+
+__all__ = [
+    "Cell",
+    "Document",
+    "Experiment",
+    "Printed",
+    "document",
+    "runs_folder",
+    "runs_of",
+    "stored_results",
+]
+
+Document = dict[str, Any]
+#: Reads the experiments of a document and says of each claim whether it holds.
+Judge = Callable[[Sequence[Document]], list[Document]]
+
+#: The last rounds that are averaged beside the last one.
+LAST = 10
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What the paper prints in a cell, as shares; after the ± it has the variance of three runs, rounded up.
+
+    >>> Printed(0.679, 0.717).attack_success
+    0.717
+    """
+
+    accuracy: float
+    attack_success: float
+    accuracy_variance: float = 0.001
+    attack_success_variance: float = 0.001
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row and a column, the runs behind them, one a seed, and what the paper has there.
+
+    Where the task, the attack or the defence is not there, a cell has no runs, and stays unmeasured.
+
+    >>> Cell("FedAvg", "phishing", task="phishing", attack="edge-case", defence="fedavg").runs
+    ()
+    """
+
+    row: str
+    column: str
+    task: str
+    attack: str
+    defence: str
+    runs: tuple[Run, ...] = ()
+    n_wanted: int = 0
+    printed: Printed | None = None
+    stands_in_for: str | None = None  # the task that the paper has here
+    x: float | None = None  # where the row is on the axis of a figure
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of the paper; `figures` and `studies` are as they go into the document.
+
+    >>> Experiment("table1", "The main table", "table", "", ()).rows
+    ()
+    """
+
+    name: str
+    title: str
+    kind: Literal["table", "figure"]
+    note: str  # what was changed against the paper
+    cells: tuple[Cell, ...]
+    axis: str | None = None  # of a figure: what its rows are values of
+    figures: tuple[Mapping[str, Any], ...] = ()
+    studies: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The names of the rows, in order."""
+        return tuple(dict.fromkeys(cell.row for cell in self.cells))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(dict.fromkeys(cell.column for cell in self.cells))
+
+
+def runs_folder(folder: Path) -> Path:
+    """Return where the runs of experiments are stored: they share them.
+
+    >>> runs_folder(Path("results")).name
+    'runs'
+    """
+    return Path(folder) / "runs"
+
+
+def runs_of(experiments: Iterable[Experiment]) -> dict[str, Run]:
+    """Return all runs behind the experiments, by key, each once.
+
+    >>> runs_of([])
+    {}
+    """
+    return {run.key: run for one in experiments for cell in one.cells for run in cell.runs}
+
+
+def stored_results(runs: Mapping[str, Run], folder: Path) -> dict[str, Result]:
+    """Return what is stored of these runs, by key, finished or not.
+
+    >>> stored_results({}, Path("results"))
+    {}
+    """
+    found = {}
+    for key, run in runs.items():
+        try:
+            found[key] = load_result(run, runs_folder(folder))
+        except DataError:  # not made yet, or not usable: whoever makes the run says why
+            continue
+    return found
+
+
+def document(
+    experiments: Iterable[Experiment], folder: Path, *, scale: str, judge: Judge | None = None
+) -> Document:
+    """Return what is measured, beside what is printed, as plain numbers, strings, lists and dictionaries.
+
+    What is not finished counts as not measured. `judge` is asked for the claims, such as `paper.judged`.
+
+    >>> document([], Path("results"), scale="cpu")["experiments"]
+    []
+    """
+    experiments = list(experiments)
+    runs = runs_of(experiments)
+    found = stored_results(runs, folder)
+    shown = [_shown(one, found, scale) for one in experiments]
+    return {
+        "version": __version__,
+        "scale": scale,
+        "claims": judge(shown) if judge else [],
+        "experiments": shown,
+        "runs": {key: _run_shown(runs[key], result) for key, result in found.items()},
+    }
+
+
+def _shown(one: Experiment, found: Mapping[str, Result], scale: str) -> Document:
+    return {
+        "name": one.name,
+        "title": one.title,
+        "kind": one.kind,
+        "note": one.note,
+        "axis": one.axis,
+        "rows": list(one.rows),
+        "columns": list(one.columns),
+        "cells": [_cell_shown(cell, found, scale) for cell in one.cells],
+        "figures": [dict(figure) for figure in one.figures],
+        "studies": dict(one.studies),
+    }
+
+
+def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str) -> Document:
+    finished = [found[run.key] for run in cell.runs if run.key in found and found[run.key].finished]
+    return {
+        **{name: getattr(cell, name) for name in ("row", "column", "task", "attack", "defence")},
+        "printed": None if cell.printed is None else asdict(cell.printed),
+        "stands_in_for": cell.stands_in_for,
+        "x": cell.x,
+        "measured": _measured(finished) if finished else None,
+        "n_seeds": len(finished),
+        "n_wanted": cell.n_wanted,
+        "scale": scale,
+        "keys": [run.key for run in cell.runs],
+    }
+
+
+def _measured(results: Sequence[Result]) -> Document:
+    """Return what the runs of a cell came to: after the last round, and over the last few."""
+    spreads = {
+        name: Spread.of(result.last(name) for result in results) for name in ("accuracy", "attack_success")
+    }
+    spreads |= {
+        f"last{LAST}_{name}": Spread.of(_mean(result.series(name)[-LAST:]) for result in results)
+        for name in ("accuracy", "attack_success")
+    }
+    return {
+        **{name: None if spread is None else _plain(spread) for name, spread in spreads.items()},
+        "kept_fraction": _mean([result.mean("kept_fraction") for result in results]),
+        "n_attackers": _mean([result.mean("n_attackers") for result in results]),
+        "seconds_a_round": _mean([result.mean("seconds") for result in results]),
+    }
+
+
+def _run_shown(run: Run, result: Result) -> Document:
+    names = ("accuracy", "attack_success", "kept_fraction", "n_attackers")
+    attackers = {client for record in result.records for client in record["attackers"]}
+    return {
+        **{name: getattr(result, name) for name in ("task", "attack", "defence", "seed", "n_rounds")},
+        "finished": result.finished,
+        "run": result.run,
+        "n_clients": run.task.n_clients,
+        "n_per_round": run.task.n_per_round,
+        "series": {name: result.series(name) for name in names},
+        "trim_share": _trim_share(result),
+        "malicious": sorted(attackers),  # those who were drawn: of the others nothing is known
+        "dropped": _dropped(result),
+        "seconds_a_round": result.mean("seconds"),
+    }
+
+
+def _trim_share(result: Result) -> dict[str, float]:
+    """Return for each client, over its rounds, the mean share of its values that were trimmed away."""
+    shares: dict[str, list[float]] = {}
+    for diagnostics in (record["diagnostics"] for record in result.records):
+        for client, share in zip(diagnostics["clients"], diagnostics["trimmed_share"] or (), strict=False):
+            shares.setdefault(str(client), []).append(share)
+    return {client: sum(given) / len(given) for client, given in shares.items()}
+
+
+def _dropped(result: Result) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for drop in (drop for record in result.records for drop in record["diagnostics"]["dropped"]):
+        counts[drop["reason"]] = counts.get(drop["reason"], 0) + 1
+    return counts
+
+
+def _mean(numbers: Sequence[float | None]) -> float | None:
+    spread = Spread.of(numbers)
+    return None if spread is None else spread.mean
+
+
+def _plain(spread: Spread) -> Document:
+    return {**asdict(spread), "values": list(spread.values)}

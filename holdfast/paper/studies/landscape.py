@@ -1,0 +1,146 @@
+"""Figure 4 of the paper: how the honest loss rises from a minimum, towards the backdoor and at random."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ..._support.counting import check_whole
+from ...errors import InputError
+from ...lab.scenario import Run
+from .ground import Array, Ground, clean_run, trained_ground
+
+__all__ = ["Landscape", "Slope", "landscape", "landscape_runs", "losses_along"]
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The honest loss from one minimum, at each distance.
+
+    `exposure` of the edge-case pool was, rightly labelled, with honest clients when the minimum was trained.
+    """
+
+    exposure: float
+    malicious: tuple[float, ...]
+    random: tuple[float, ...]  # the mean of several directions
+    attack_success: tuple[float, ...]  # along the malicious direction
+    unit: float  # the norm of the malicious gradient, which distances are counted in
+    n_edge: int  # edge cases among the honest examples
+    n_honest: int
+    accuracy: float  # at the minimum
+    honest_gradient: float  # its norm there: how near the minimum is
+
+    @property
+    def rise(self) -> float:
+        """How far the loss rises along the malicious direction, on average over the distances."""
+        return float(np.mean(self.malicious) - self.malicious[0])
+
+    @property
+    def random_rise(self) -> float:
+        """The same along the random directions."""
+        return float(np.mean(self.random) - self.random[0])
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """The slopes of one seed, by exposure."""
+
+    direction: str
+    distances: tuple[float, ...]  # in norms of the malicious gradient
+    slopes: tuple[Slope, ...]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the loss rises less, the fewer edge cases honest clients hold."""
+        rises = [slope.rise for slope in sorted(self.slopes, key=lambda slope: slope.exposure)]
+        return rises == sorted(rises)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all numbers, ready for json.dumps."""
+        return asdict(self)
+
+
+def landscape_runs(run: Run, *, exposures: Sequence[float] = (0.0, 0.15, 0.3)) -> list[Run]:
+    """Return the runs that a landscape stands on, one an exposure.
+
+    >>> from holdfast.lab.choices import chosen_run
+    >>> [clean.attack.exposure for clean in landscape_runs(chosen_run("digits", attack="edge-case"))]
+    [0.0, 0.15, 0.3]
+    """
+    return [clean_run(run, exposure=exposure) for exposure in exposures]
+
+
+def landscape(
+    run: Run,
+    folder: Path | None = None,
+    *,
+    direction: Literal["gradient", "update"] = "gradient",
+    exposures: tuple[float, ...] = (0.0, 0.15, 0.3),
+    reach: float = 0.03,
+    n_points: int = 21,
+    n_random: int = 3,
+) -> Landscape:
+    """Return how the loss on honest examples rises along the way that attackers push a clean minimum.
+
+    That way is the descent on the poisoned examples of all attackers ("gradient"), or the mean of what they
+    would send after their local training ("update"). Random directions are as long.
+
+    >>> from holdfast.lab.choices import chosen_run
+    >>> found = landscape(chosen_run("digits", attack="edge-case", scale="smoke"), n_points=2, n_random=1)
+    >>> [slope.n_edge for slope in found.slopes]
+    [0, 6, 12]
+    """
+    check_whole("n_points", n_points, at_least=2)
+    check_whole("n_random", n_random, at_least=1)
+    if not 0 < reach < float("inf") or direction not in ("gradient", "update"):
+        raise InputError(
+            "reach must be a finite number above 0 and direction 'gradient' or 'update';"
+            f" got {reach!r} and {direction!r}"
+        )
+    distances = np.linspace(0, reach, n_points)
+    slopes = []
+    for clean in landscape_runs(run, exposures=exposures):
+        ground = trained_ground(clean, folder)
+        slopes.append(_slope(ground, direction, distances, n_random))
+    return Landscape(direction, tuple(distances.tolist()), tuple(slopes))
+
+
+def losses_along(
+    loss: Callable[[Array], float], start: Array, direction: Array, distances: Array
+) -> tuple[float, ...]:
+    """Return the loss at each distance from the start, in lengths of the direction.
+
+    >>> losses_along(lambda w: float(w @ w), np.zeros(2), np.array([3.0, 4.0]), np.array([0.0, 1.0, 2.0]))
+    (0.0, 25.0, 100.0)
+    """
+    return tuple(loss(start + distance * direction) for distance in distances)
+
+
+def _slope(ground: Ground, direction: str, distances: Array, n_random: int) -> Slope:
+    honest = ground.clean(ground.honest)
+    if direction == "gradient":
+        way = -ground.gradient(ground.poisoned(ground.malicious))
+    else:
+        way = ground.sent(ground.malicious, attacking=True).updates.mean(axis=0, dtype=np.float64)
+
+    def along(direction: Array) -> tuple[float, ...]:
+        return losses_along(lambda params: ground.loss(params, honest), ground.params, direction, distances)
+
+    rng = np.random.default_rng(ground.world.run.seed)
+    unit = float(np.linalg.norm(way))
+    drawn = rng.normal(size=(n_random, way.size))
+    drawn *= unit / np.linalg.norm(drawn, axis=1, keepdims=True)
+    edge = ground.edge_cases()
+    return Slope(
+        exposure=ground.world.run.attack.exposure,
+        malicious=along(way),
+        random=tuple(np.mean([along(one) for one in drawn], axis=0).tolist()),
+        attack_success=tuple(ground.shares(ground.params + distance * way)[1] for distance in distances),
+        unit=unit,
+        n_edge=0 if edge is None else len(edge[1]),
+        n_honest=len(honest[1]),
+        accuracy=ground.shares(ground.params)[0],
+        honest_gradient=float(np.linalg.norm(ground.gradient(honest))),
+    )

@@ -1,0 +1,1 @@
+"""One run as a file: its result, its checkpoints, runs in parallel, runs on trackers."""

@@ -1,0 +1,121 @@
+"""The adviser: which alpha and tau for this federation, what they guarantee, what they cost."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..aggregators.invariant import PUBLISHED
+from .advice_text import guarantees, problems
+from .checks import in_range
+from .federation import Assessment, Federation
+
+__all__ = ["Advice", "advise"]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the adviser found. Use it as bind(invariant, **advice.settings); store it as `as_dict()`.
+
+    `region` holds the counts (trimmed at each end, against at most) of every pair of settings that keeps all
+    risks below `risk`; it is empty where none does, and `problems` says why. The recommended pair is then
+    the best there is.
+
+    >>> from holdfast import bind, invariant
+    >>> print(bind(invariant, **advise(n_clients=30, n_malicious=5).settings))
+    invariant(tau=0.5, alpha=0.23, strict=False)
+    """
+
+    federation: Federation
+    risk: float
+    recommended: Assessment
+    published: Mapping[str, Assessment]
+    region: tuple[tuple[int, int], ...]
+    problems: tuple[str, ...]
+
+    @property
+    def safe(self) -> bool:
+        """Whether the recommended settings keep every risk below the one allowed."""
+        return not self.problems
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """The recommended settings, for bind(invariant, **settings)."""
+        return self.recommended.settings
+
+    @property
+    def guarantees(self) -> tuple[str, ...]:
+        """What the recommended settings guarantee, each with what it assumes."""
+        return tuple(guarantees(self.federation, self.recommended))
+
+    @property
+    def published_by_settings(self) -> dict[tuple[str, ...], Assessment]:
+        """What was published, once for all the names that share their settings."""
+        names: dict[Assessment, tuple[str, ...]] = {}
+        for name, found in self.published.items():
+            names[found] = (*names.get(found, ()), name)
+        return {sharing: found for found, sharing in names.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain numbers, strings and lists, ready for json.dumps."""
+        return {
+            "federation": asdict(self.federation),
+            "risk": self.risk,
+            "safe": self.safe,
+            "settings": self.settings,
+            "recommended": self.recommended.as_dict(),
+            "published": {name: found.as_dict() for name, found in self.published.items()},
+            "region": [{"n_trimmed": k, "n_against": m} for k, m in self.region],
+            "guarantees": list(self.guarantees),
+            "problems": list(self.problems),
+        }
+
+
+def advise(
+    *,
+    n_clients: int,
+    n_malicious: int,
+    n_per_round: int | None = None,
+    n_rounds: int = 300,
+    flip: float = 0.1,
+    risk: float = 0.01,
+    learning: float = 0.5,
+) -> Advice:
+    """Return the settings of `invariant` for this federation; without `n_per_round`, all clients take part.
+
+    tau is the strictest that lets an attacked coordinate learn in the share `learning` of the rounds, if the
+    chance that it is ever turned is then at most `risk`. alpha trims the least that makes every direction
+    sure and keeps the chance at most `risk` that any round has more attackers than are trimmed.
+
+    >>> advice = advise(n_clients=100, n_malicious=10, n_per_round=15)
+    >>> advice.settings, advice.safe
+    ({'tau': 0.6, 'alpha': 0.46}, True)
+    """
+    in_range("risk", risk, 0, 1, open_low=True)
+    in_range("learning", learning, 0, 1)
+    federation = Federation(
+        n_clients, n_malicious, n_clients if n_per_round is None else n_per_round, n_rounds, flip
+    )
+    most = federation.most_trimmed
+    counts = np.arange(most + 1)
+    # With every direction sure, it hangs on the mask alone: so many at most on the one side, or on the other.
+    learns, misled = np.cumsum(federation.against), np.cumsum(federation.against[::-1])
+    trims = counts[federation.ever(federation.chance_of_more(counts)) <= risk]
+    masks = counts[
+        (federation.ever(misled[counts].clip(0, 1)) <= risk) & (counts >= federation.typical_attackers)
+    ]
+
+    enough = masks[learns[masks] >= learning]
+    last_resort = [min(federation.typical_attackers, most)]
+    n_against = next(candidates[0] for candidates in (enough, masks[::-1], last_resort) if len(candidates))
+    n_trimmed = max(n_against, trims[0]) if trims.size else most
+    recommended = Assessment.counted(federation, n_trimmed=int(n_trimmed), n_against=int(n_against))
+    return Advice(
+        federation=federation,
+        risk=risk,
+        recommended=recommended,
+        published={name: Assessment.of(federation, **pair) for name, pair in PUBLISHED.items()},
+        region=tuple((k, m) for k in trims.tolist() for m in masks.tolist() if m <= k),
+        problems=tuple(problems(federation, recommended, risk)),
+    )

@@ -1,0 +1,173 @@
+"""A federation as its operator sees it, and what one pair of settings of `invariant` means for it."""
+
+import math
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import theory
+from .._support.counting import check_whole, largest_minority
+from ..errors import InputError
+from . import SignRule
+from .checks import probabilities
+
+__all__ = ["Assessment", "Federation"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Federation:
+    """So many clients, some of them malicious, some drawn at random each round.
+
+    `flip` is the chance that noise turns the sign of an honest client in a coordinate, the same for all and
+    independent: the p of the paper's theorem.
+
+    >>> Federation(n_clients=100, n_malicious=20, n_per_round=20).typical_attackers
+    4
+    """
+
+    n_clients: int
+    n_malicious: int
+    n_per_round: int
+    n_rounds: int = 300
+    flip: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Refuse what no setting can defend."""
+        check_whole("n_clients", self.n_clients, at_least=3)
+        check_whole("n_per_round", self.n_per_round, at_least=3, at_most=self.n_clients)
+        check_whole("n_malicious", self.n_malicious, at_least=1, at_most=self.n_clients)
+        check_whole("n_rounds", self.n_rounds, at_least=1)
+        probabilities("flip", self.flip)
+        if 2 * self.n_malicious >= self.n_clients:
+            raise InputError(
+                f"no setting is safe: {self.n_malicious} of {self.n_clients} clients are malicious, and every"
+                " rule that counts clients needs more honest than malicious ones: here, at most"
+                f" {(self.n_clients - 1) // 2} malicious"
+            )
+        if self.flip >= 0.5:
+            raise InputError(
+                "no setting is safe: flip must be below 0.5, or an honest sign says nothing;"
+                f" got {self.flip:g}. Larger batches make it smaller"
+            )
+
+    @property
+    def typical_attackers(self) -> int:
+        """How many attackers a round has on average, rounded up."""
+        return -(-self.n_per_round * self.n_malicious // self.n_clients)
+
+    @property
+    def most_trimmed(self) -> int:
+        """How many values can be trimmed at each end at most."""
+        return (self.n_per_round - 1) // 2
+
+    @cached_property
+    def against(self) -> Array:
+        """The law of how many of a round's values are on the attackers' side in a coordinate they attack."""
+        attackers = theory.hypergeometric(self.n_clients, self.n_malicious, self.n_per_round)
+        return theory.values_against(attackers, flip=self.flip)
+
+    def chance_of_more(self, n_tolerated: ArrayLike) -> Array:
+        """Return the chance that a round draws more attackers than are tolerated."""
+        drawn = {
+            "n_clients": self.n_clients,
+            "n_malicious": self.n_malicious,
+            "n_per_round": self.n_per_round,
+        }
+        return theory.chance_of_more(n_tolerated, **drawn)
+
+    def ever(self, chance: ArrayLike) -> Array:
+        """Return the chance that something happens in any of the rounds."""
+        return theory.over_rounds(chance, self.n_rounds)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a pair of settings means for a federation. All are chances in a round, or, as `..._ever`, in any.
+
+    >>> print(Assessment.of(Federation(100, 20, 20), tau=0.6, alpha=0.25).summary)
+    trims 5 at each end, passes with up to 4 against
+    """
+
+    tau: float
+    alpha: float
+    n_trimmed: int  # at each end
+    n_averaged: int  # values left in each coordinate: the fewer, the noisier the update
+    n_against: int  # clients that can be against a coordinate which still passes the mask
+    direction_is_sure: bool  # whether all those are trimmed, so that the majority sets the direction
+    more_than_trimmed: float  # attackers drawn
+    more_than_trimmed_ever: float
+    learns: float  # an attacked coordinate surely moves the honest way
+    learns_unattacked: float  # the same where the attackers do not push against the honest clients
+    misled: float  # an attacked coordinate may move the attackers' way
+    misled_ever: float
+
+    @classmethod
+    def of(cls, federation: Federation, *, tau: float, alpha: float) -> "Assessment":
+        """Return what these settings of `invariant` mean for the federation."""
+        n = federation.n_per_round
+        rule = theory.invariant_rule(n, tau=tau, alpha=alpha)
+        attacked = theory.chances_of(rule, federation.against)
+        unattacked = theory.chances_of(rule, theory.binomial(n, federation.flip))
+        more = float(federation.chance_of_more(rule.n_trimmed))
+        n_against = largest_minority(rule.n_votes, n)
+        return cls(
+            tau=tau,
+            alpha=alpha,
+            n_trimmed=rule.n_trimmed,
+            n_averaged=n - 2 * rule.n_trimmed,
+            n_against=n_against,
+            direction_is_sure=n_against <= rule.n_trimmed,
+            more_than_trimmed=more,
+            more_than_trimmed_ever=float(federation.ever(more)),
+            learns=float(attacked.p_minus),
+            learns_unattacked=float(unattacked.p_minus),
+            misled=float(attacked.p_plus),
+            misled_ever=float(federation.ever(attacked.p_plus)),
+        )
+
+    @classmethod
+    def counted(cls, federation: Federation, *, n_trimmed: int, n_against: int) -> "Assessment":
+        """Return the same for counts, with the roundest settings that have them.
+
+        >>> found = Assessment.counted(Federation(100, 10, 15), n_trimmed=7, n_against=4)
+        >>> found.tau, found.alpha
+        (0.4, 0.46)
+        """
+        n = federation.n_per_round
+        SignRule(n, n_trimmed)  # refuses counts that cannot be
+        return cls.of(
+            federation,
+            tau=_roundest((n - 2 * n_against - 2) / n, (n - 2 * n_against) / n),
+            alpha=_roundest((n_trimmed - 1) / n, n_trimmed / n),
+        )
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """The settings, for bind(invariant, **settings)."""
+        return {"tau": self.tau, "alpha": self.alpha}
+
+    @property
+    def summary(self) -> str:
+        """The settings as counts."""
+        return f"trims {self.n_trimmed} at each end, passes with up to {self.n_against} against"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain numbers, ready for json.dumps."""
+        return asdict(self)
+
+
+def _roundest(above: float, up_to: float) -> float:
+    """Return the largest of the numbers with the fewest decimals in (above, up_to].
+
+    >>> _roundest(0.4, 0.5), _roundest(1 / 3, 7 / 15), _roundest(0.4, 0.45)
+    (0.5, 0.4, 0.45)
+    """
+    digits = 1
+    while (rounded := math.floor(up_to * 10.0**digits + 1e-6) / 10.0**digits) <= above + 1e-9:
+        digits += 1
+    return max(0.0, rounded)

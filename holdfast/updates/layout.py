@@ -1,0 +1,226 @@
+"""The form of one update (shapes, types, one array or layers), and the way from it to flat numbers and back.
+
+NumPy arrays and torch CPU tensors are read in place. torch is never imported here: whoever hands over a
+tensor has done so. bfloat16, which NumPy does not know, is carried as its 16 bits (uint16).
+"""
+
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+
+__all__ = ["FLOATS", "PIECE", "Layer", "Layout", "Unfit", "all_finite", "layers_of", "widened"]
+
+Array = NDArray[Any]
+
+#: The types an update may have, and the largest number each can hold.
+FLOATS = {
+    "bfloat16": float.fromhex("0x1.fep127"),
+    "float16": float(np.finfo(np.float16).max),
+    "float32": float(np.finfo(np.float32).max),
+    "float64": float(np.finfo(np.float64).max),
+}
+
+#: Numbers that are looked at in one go where a copy of all would be as large as a model.
+PIECE = 1 << 20
+
+
+class Unfit(Exception):  # noqa: N818  (a verdict on what somebody sent, never raised to a user)
+    """What was sent cannot be an update; the message says why."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Shape and type of one array of an update.
+
+    >>> layer, values = Layer.read(np.zeros((2, 3), dtype=np.float16))
+    >>> layer.shape, layer.type_name
+    ((2, 3), 'float16')
+    """
+
+    shape: tuple[int, ...]
+    dtype: Any  # a NumPy or a torch dtype
+    is_tensor: bool = False
+
+    @classmethod
+    def read(cls, given: Any) -> "tuple[Layer, Array]":
+        """Return the layer's form and its numbers, without a copy where the memory can be shared."""
+        if type(given).__module__.partition(".")[0] == "torch" and hasattr(given, "detach"):
+            torch, tensor = sys.modules["torch"], given.detach()
+            if tensor.device.type != "cpu":
+                raise Unfit(f"a tensor on {tensor.device}, not on the CPU: send tensor.cpu()")
+            is_brain = tensor.dtype is torch.bfloat16
+            values = (tensor.view(torch.uint16) if is_brain else tensor).numpy()
+            layer = cls(tuple(tensor.shape), tensor.dtype, is_tensor=True)
+        else:
+            values = np.asarray(given)
+            layer = cls(values.shape, values.dtype)
+            if layer.type_name == "bfloat16":
+                values = values.view(np.uint16)
+        if layer.type_name not in FLOATS:
+            raise Unfit(f"wrong type: {layer.type_name}, not one of {', '.join(FLOATS)}")
+        return layer, values
+
+    @property
+    def type_name(self) -> str:
+        """The name both NumPy and torch have for the type, whatever its byte order."""
+        return str(self.dtype.name if isinstance(self.dtype, np.dtype) else self.dtype).removeprefix("torch.")
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def restored(self, values: Array) -> Any:
+        """Return flat numbers in this layer's shape and type."""
+        shaped = values.reshape(self.shape)
+        if self.is_tensor:
+            return sys.modules["torch"].from_numpy(shaped).to(self.dtype)
+        with np.errstate(over="ignore"):  # whoever gets it checks
+            return shaped.astype(self.dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The form of one update: the one that counts is the server's own.
+
+    >>> layout = Layout.of([np.zeros((2, 2)), np.zeros(3)])
+    >>> layout.dim, layout.restored(np.arange(7.0))[1]
+    (7, array([4., 5., 6.]))
+    """
+
+    layers: tuple[Layer, ...]
+    is_single: bool  # one array rather than a list of layers
+    flat_dtype: np.dtype[Any] | None = None  # if given, an update stays one flat array of this type
+
+    @classmethod
+    def of(cls, given: Any, *, name: str = "update") -> "Layout":
+        """Return the form of what the server holds; `name` is what an error calls it."""
+        try:
+            layers, _, is_single = layers_of(given)
+        except Unfit as reason:
+            raise InputError(f"{name}: {reason}") from None
+        layout = cls(layers, is_single)
+        if layout.dim == 0:
+            raise InputError(f"{name} holds no numbers: its shape is {layout.described}")
+        return layout
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each layer starts in the flat update, and where the last one ends."""
+        return (0, *(int(end) for end in np.cumsum([layer.size for layer in self.layers])))
+
+    @property
+    def dim(self) -> int:
+        """How many numbers an update holds."""
+        return self.offsets[-1]
+
+    @cached_property
+    def compute_dtype(self) -> np.dtype[Any]:
+        """The type that blocks are worked on in: float64 if any layer has it, else float32."""
+        if self.flat_dtype is not None:
+            return self.flat_dtype
+        is_double = any(layer.type_name == "float64" for layer in self.layers)
+        return np.dtype(np.float64 if is_double else np.float32)
+
+    @property
+    def described(self) -> str:
+        """The shape in words, for messages."""
+        if self.is_single:
+            return str(self.layers[0].shape)
+        return f"{len(self.layers)} layers, {self.dim} numbers"
+
+    def accept(self, given: Any) -> tuple[Array, ...]:
+        """Return the numbers of a client's update, layer by layer; raise Unfit if its form is another."""
+        layers, arrays, is_single = layers_of(given)
+        if is_single != self.is_single:
+            got = "one array" if is_single else f"a list of {len(layers)}"
+            raise Unfit(f"wrong form: {got}, not {'one array' if self.is_single else 'a list of layers'}")
+        if len(layers) != len(self.layers):
+            raise Unfit(f"wrong number of layers: {len(layers)}, not {len(self.layers)}")
+        for i, (got_layer, own) in enumerate(zip(layers, self.layers, strict=True)):
+            if got_layer.shape != own.shape:
+                where = "" if self.is_single else f" in layer {i}"
+                raise Unfit(f"wrong shape{where}: {got_layer.shape}, not {own.shape}")
+        return arrays
+
+    def flat(self, given: Any, *, name: str) -> Array:
+        """Return something the server holds in this form (a reference update, say) as one flat array.
+
+        >>> Layout.of([np.zeros((1, 2)), np.zeros(1)]).flat([np.ones((1, 2)), np.zeros(1)], name="reference")
+        array([1., 1., 0.])
+        """
+        if self.flat_dtype is not None and getattr(given, "shape", None) == (self.dim,):
+            flat = np.asarray(given, dtype=self.flat_dtype)
+        else:
+            try:
+                arrays = self.accept(given)
+            except Unfit as reason:
+                raise InputError(f"{name} must have the form of an update: {reason}") from None
+            flat = np.concatenate([widened(array.reshape(-1), self.compute_dtype) for array in arrays])
+        if not all_finite(flat):
+            raise InputError(f"{name} holds NaN or infinite values")
+        return flat
+
+    def restored(self, flat: Array) -> Any:
+        """Return flat numbers in the form of one update."""
+        if self.flat_dtype is not None:
+            return flat
+        if self.is_single:
+            return self.layers[0].restored(flat)
+        starts = zip(self.layers, self.offsets, strict=False)
+        return [layer.restored(flat[start : start + layer.size]) for layer, start in starts]
+
+
+def all_finite(values: Array) -> bool:
+    """Return whether no number is NaN or infinite, looking at a piece at a time.
+
+    >>> all_finite(np.array([1.0, np.inf]))
+    False
+    """
+    flat = values.reshape(-1)
+    pieces = (flat[at : at + PIECE] for at in range(0, flat.size, PIECE))
+    return all(bool(np.isfinite(widened(piece, np.dtype(np.float64))).all()) for piece in pieces)
+
+
+def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
+    """Return the layers' forms, their numbers, and whether it was a single array.
+
+    Whatever is wrong with it is an Unfit: nothing that a client sends raises anything else.
+    """
+    try:
+        if isinstance(given, list | tuple) and not _is_numbers(given):
+            read = [Layer.read(layer) for layer in given]
+            return tuple(layer for layer, _ in read), tuple(values for _, values in read), False
+        if isinstance(given, list | tuple):
+            given = np.asarray(given, dtype=np.float64)
+        elif not hasattr(given, "__array__"):
+            raise Unfit(f"neither an array nor a list of arrays: {type(given).__name__}")
+        layer, values = Layer.read(given)
+        return (layer,), (values,), True
+    except Unfit:
+        raise
+    except Exception as error:  # a stranger's object may fail in any way when it is read
+        raise Unfit(f"cannot be read as an array: {type(error).__name__}") from None
+
+
+def _is_numbers(given: list[Any] | tuple[Any, ...]) -> bool:
+    return bool(given) and all(isinstance(item, Real) for item in given)
+
+
+def widened(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the numbers in the type they are worked on in; what does not fit becomes infinite.
+
+    >>> widened(np.array([0x3F80], dtype=np.uint16), np.dtype(np.float32))  # bfloat16 1.0
+    array([1.], dtype=float32)
+    """
+    if values.dtype == np.uint16:
+        values = (values.astype(np.uint32) << 16).view(np.float32)
+    with np.errstate(over="ignore"):
+        return values.astype(dtype, copy=False)

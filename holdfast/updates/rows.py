@@ -1,0 +1,274 @@
+"""Clients' updates as they come (arrays, layers, models with a base), served block by block.
+
+Nothing is stacked or copied whole. Sums over coordinates and noise are made on one fixed grid of `CELL`
+coordinates, so that neither the size of a block nor the number of threads changes a bit of a result.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, NonFiniteError, TooFewClientsError
+from .layout import FLOATS, Layer, Layout, Unfit, all_finite, layers_of, widened
+
+__all__ = ["CELL", "Home", "Rows", "Stored", "Updates", "rows_of"]
+
+#: Coordinates in a cell of the grid. Part of the result's bits: changing it changes last digits.
+CELL = 32_768
+
+Array = NDArray[Any]
+
+
+class ArrayLike(Protocol):
+    """A NumPy array, or a tensor that can be read as one."""
+
+    def __array__(self) -> Array:
+        """Return the numbers."""
+        ...
+
+
+class Stored(Protocol):
+    """Numbers that lie elsewhere, in a file, and are read a piece at a time."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def read(self, start: int, out: Array) -> None:
+        """Fill `out` with the numbers from `start` on, in flat order; Unfit if they cannot be had."""
+        ...
+
+    def part(self, piece: slice) -> "Stored":
+        """Return a piece of it, in flat order."""
+        ...
+
+
+class Home(Protocol):
+    """Where rows that need not fit into memory are worked on."""
+
+    def empty(self, dim: int, dtype: np.dtype[Any]) -> Array:
+        """Return room for one update."""
+        ...
+
+    def run(self, rows: "Rows", job: Any, out: Array | None) -> Any:
+        """Do a pass of `kernels.passes` over all rows."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The updates of a round, one row a client. Made by `rows_of`; every rule takes it as it takes arrays.
+
+    `explain` asks whoever passes over the rows to measure each client on the way.
+
+    >>> models, params = [np.array([1.0, 2.0]), np.array([3.0, 5.0])], np.array([1.0, 1.0])
+    >>> rows_of(models, base=params).block(0, 2)
+    array([[0., 1.],
+           [2., 4.]])
+    """
+
+    layout: Layout
+    arrays: tuple[tuple[Array | Stored, ...], ...]  # [client][layer]
+    # [layer]; if given, the arrays are models and this is subtracted
+    base: tuple[Array | Stored, ...] | None = None
+    explain: bool = False
+    positions: tuple[int, ...] | None = None  # of a selection's rows among all
+    home: Home | None = None  # None: here, in memory
+
+    def __len__(self) -> int:
+        """Return the number of clients."""
+        return len(self.arrays)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Return all rows as one new matrix, for rules written in plain NumPy; refuse non-finite rows."""
+        matrix = self.block(0, self.dim)
+        self.refuse(np.asarray(~(np.abs(matrix) <= self.limits(0, self.dim)).all(axis=1)))
+        return matrix if dtype is None else matrix.astype(dtype, copy=False)
+
+    @property
+    def dim(self) -> int:
+        """How many coordinates an update has."""
+        return self.layout.dim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of a block: float32 or float64."""
+        return self.layout.compute_dtype
+
+    def block(self, start: int, stop: int) -> Array:
+        """Return coordinates start to stop of every update, as a new (n_clients, stop - start) array."""
+        block = np.empty((len(self), stop - start), dtype=self.dtype)
+        for layer, inside, at in self.pieces(start, stop):
+            for row, arrays in zip(block, self.arrays, strict=True):
+                row[at] = widened(flat_piece(arrays[layer], inside), self.dtype)
+            if self.base is not None:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    block[:, at] -= widened(flat_piece(self.base[layer], inside), self.dtype)
+        return block
+
+    def empty(self) -> Array:
+        """Return room for one flat update."""
+        make = np.empty if self.home is None else self.home.empty
+        return make(self.dim, self.dtype)
+
+    def columns(self, start: int, stop: int) -> "Rows":
+        """Return the same rows, here, of coordinates start to stop alone, which are then counted from 0.
+
+        >>> rows_of(np.arange(8.0).reshape(2, 4)).columns(1, 3).block(0, 2)
+        array([[1., 2.],
+               [5., 6.]])
+        """
+        pieces = [(layer, inside) for layer, inside, _ in self.pieces(start, stop)]
+        layers = [
+            Layer((inside.stop - inside.start,), self.layout.layers[layer].dtype) for layer, inside in pieces
+        ]
+
+        def cut(arrays: tuple[Array | Stored, ...]) -> tuple[Array | Stored, ...]:
+            return tuple(part_of(arrays[layer], inside) for layer, inside in pieces)
+
+        return replace(
+            self,
+            layout=Layout(tuple(layers), is_single=False, flat_dtype=self.dtype),
+            arrays=tuple(cut(arrays) for arrays in self.arrays),
+            base=None if self.base is None else cut(self.base),
+            home=None,
+        )
+
+    def limits(self, start: int, stop: int) -> Array:
+        """Return the largest magnitude that each coordinate's own type can hold."""
+        limits = np.empty(stop - start, dtype=self.dtype)
+        for layer, _, at in self.pieces(start, stop):
+            limits[at] = FLOATS[self.layout.layers[layer].type_name]
+        return limits
+
+    def select(self, clients: Sequence[int] | NDArray[np.intp]) -> "Rows":
+        """Return the rows of these clients only; what is wrong with one is told by its position here."""
+        before = range(len(self)) if self.positions is None else self.positions
+        return replace(
+            self,
+            arrays=tuple(self.arrays[client] for client in clients),
+            positions=tuple(before[client] for client in clients),
+        )
+
+    def refuse(self, is_bad: Array, problem: str = "NaN, infinite or overflowing values") -> None:
+        """Raise NonFiniteError if any row is bad, naming all that are."""
+        bad = np.flatnonzero(is_bad).tolist()
+        if bad:
+            raise NonFiniteError(
+                tuple(self.positions[row] if self.positions else row for row in bad), problem
+            )
+
+    def pieces(self, start: int, stop: int) -> Iterator[tuple[int, slice, slice]]:
+        """Yield (layer, the part of it that lies in the block, the part of the block that it fills)."""
+        offsets = self.layout.offsets
+        first = int(np.searchsorted(offsets, start, side="right")) - 1
+        for layer in range(first, len(self.layout.layers)):
+            low, high = max(start, offsets[layer]), min(stop, offsets[layer + 1])
+            if low >= stop:
+                return
+            if low < high:
+                offset = offsets[layer]
+                yield layer, slice(low - offset, high - offset), slice(low - start, high - start)
+
+
+#: What a rule takes: an (n_clients, dim) array, a list with an array or a list of layers per client, or Rows.
+Updates = Rows | ArrayLike | Sequence[Any]
+
+
+def rows_of(updates: Updates, *, base: Any = None, explain: bool = False) -> Rows:
+    """Return the updates as Rows; with `base` they are models, and the global model is subtracted.
+
+    >>> len(rows_of([[np.zeros((2, 2)), np.zeros(3)], [np.ones((2, 2)), np.ones(3)]]))
+    2
+    """
+    if isinstance(updates, Rows):
+        if base is not None:
+            raise InputError("these rows have their base already; pass base= where they are made, once")
+        if len(updates) == 0:
+            raise TooFewClientsError("a rule needs at least 1 client; got none")
+        return replace(updates, explain=updates.explain or explain)
+    sent = sent_by_clients(updates)
+    if not sent:
+        raise TooFewClientsError("a rule needs at least 1 client; got none")
+    if base is not None:
+        layout, base_arrays = base_of(base)
+    else:
+        layout, base_arrays = _common_layout(sent), None
+    arrays = []
+    for row, given in enumerate(sent):
+        try:
+            arrays.append(layout.accept(given))
+        except Unfit as reason:
+            raise InputError(f"row {row}: {reason}") from None
+    return Rows(layout, tuple(arrays), base_arrays, explain)
+
+
+def base_of(base: Any) -> tuple[Layout, tuple[Array | Stored, ...] | None]:
+    """Return the form and the numbers of the global model, which must be finite."""
+    layout = Layout.of(base, name="base")
+    arrays = layers_of(base)[1]
+    if not all(all_finite(array) for array in arrays):
+        raise InputError("base, the global model, holds NaN or infinite values")
+    return layout, arrays
+
+
+def sent_by_clients(updates: Any) -> list[Any]:
+    """Return what each client sent, one item a client, however the round is given."""
+    if isinstance(updates, list | tuple):
+        return list(updates)
+    if not hasattr(updates, "__array__") or not hasattr(updates, "shape"):
+        raise InputError(
+            f"updates must be an array or a list with one item a client; got {type(updates).__name__}"
+        )
+    if len(updates.shape) < 2:
+        raise InputError(
+            f"updates must have one row a client: (n_clients, dim); got shape {tuple(updates.shape)}"
+        )
+    try:
+        return list(np.asarray(updates) if isinstance(updates, np.ndarray) else updates)
+    except (TypeError, RuntimeError) as error:  # a tensor that is sparse or quantised
+        raise InputError(f"updates cannot be read as rows: {error}") from None
+
+
+def _common_layout(sent: list[Any]) -> Layout:
+    """Return the first row's form; where the clients' types differ, the one that holds them all."""
+    layouts = [Layout.of(given, name=f"row {row}") for row, given in enumerate(sent)]
+    first = layouts[0]
+    layers = list(first.layers)
+    for other in layouts[1:]:
+        for i, layer in enumerate(other.layers[: len(layers)]):
+            if layer.type_name != layers[i].type_name:
+                is_double = "float64" in (layer.type_name, layers[i].type_name)
+                layers[i] = Layer(layers[i].shape, np.dtype(np.float64 if is_double else np.float32))
+    return Layout(tuple(layers), first.is_single)
+
+
+def part_of(array: Array | Stored, piece: slice) -> Array | Stored:
+    """Return a piece of the array in its flat order, which is read from a file only when it is needed."""
+    return flat_piece(array, piece) if isinstance(array, np.ndarray) else array.part(piece)
+
+
+def flat_piece(array: Array | Stored, piece: slice) -> Array:
+    """Return a piece of the array in its flat order, copied only if it must be.
+
+    >>> flat_piece(np.arange(6).reshape(2, 3).T, slice(1, 4))
+    array([3, 1, 4])
+    """
+    if not isinstance(array, np.ndarray):
+        values: Array = np.empty(piece.stop - piece.start, dtype=array.dtype)
+        array.read(piece.start, values)
+        return values
+    dense: Array = array
+    if dense.flags.c_contiguous:
+        return dense.reshape(-1)[piece]
+    while dense.ndim > 1 and dense.shape[0] == 1:
+        dense = dense[0]
+    if dense.ndim == 1:
+        return dense[piece]
+    # Whole slices of the first axis that cover the piece: far quicker than one number after the other.
+    size = dense[0].size
+    first, last = piece.start // size, -(-piece.stop // size)
+    slab = np.ascontiguousarray(dense[first:last]).reshape(-1)
+    return slab[piece.start - first * size : piece.stop - first * size]

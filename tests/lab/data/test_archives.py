@@ -1,0 +1,93 @@
+import io
+import tarfile
+import zipfile
+
+import pytest
+
+from holdfast import DataError
+from holdfast.lab.data.archives import opened
+
+
+def tar_of(path, *members):
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content, kind in members:
+            info = tarfile.TarInfo(name)
+            info.type, info.size, info.linkname = kind, len(content), "/etc/passwd"
+            archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def plain(name, content=b"hello"):
+    return name, content, tarfile.REGTYPE
+
+
+@pytest.mark.parametrize("name", ["../evil.txt", "/evil.txt", "a/../../evil.txt", "a\\..\\..\\evil.txt"])
+@pytest.mark.parametrize("form", ["tar", "zip"])
+def test_a_path_that_leads_out_is_refused_before_anything_is_read(tmp_path, name, form):
+    if form == "tar":
+        path = tar_of(tmp_path / "a.tgz", plain("good.txt"), plain(name))
+    else:
+        path = tmp_path / "a.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("good.txt", "hello")
+            archive.writestr(name, "evil")
+    refused = pytest.raises(DataError, match=r"was refused: .*evil\.txt' leads out of the archive")
+    with refused, opened(path, most_bytes=1000):
+        pass
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices_are_refused(tmp_path, kind):
+    path = tar_of(tmp_path / "a.tgz", plain("good.txt"), ("link", b"", kind))
+    with pytest.raises(DataError, match="'link' is a link or a device"), opened(path, most_bytes=1000):
+        pass
+
+
+def test_a_link_in_a_zip_is_refused(tmp_path):
+    info = zipfile.ZipInfo("link")
+    info.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    refused = pytest.raises(DataError, match="'link' is a link or a device")
+    with refused, opened(tmp_path / "a.zip", most_bytes=1000):
+        pass
+
+
+def test_more_bytes_or_files_than_may_be_are_refused(tmp_path):
+    path = tar_of(tmp_path / "a.tgz", plain("zeros", bytes(5000)))
+    with pytest.raises(DataError, match="holds more than 1,000 bytes"), opened(path, most_bytes=1000):
+        pass
+    path = tar_of(tmp_path / "b.tgz", *(plain(str(i), b"") for i in range(1002)))
+    with pytest.raises(DataError, match="or 1000 files"), opened(path, most_bytes=1000):
+        pass
+
+
+def test_a_name_that_comes_twice_is_refused(tmp_path):
+    path = tar_of(tmp_path / "a.tgz", plain("a"), plain("a", b"other"))
+    with pytest.raises(DataError, match="holds 'a' twice"), opened(path, most_bytes=1000):
+        pass
+
+
+@pytest.mark.parametrize("name", ["a.tgz", "a.zip"])
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.95])
+def test_a_truncated_archive_is_refused(tmp_path, name, keep):
+    path, content = tmp_path / name, bytes(i * i % 251 for i in range(50_000))
+    if name.endswith(".tgz"):
+        tar_of(path, plain("data", content), plain("more", content[::-1]))
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("data", content)
+            archive.writestr("more", content[::-1])
+    raw = path.read_bytes()
+    path.write_bytes(raw[: int(keep * len(raw))])
+    with pytest.raises(DataError, match="is no whole archive"), opened(path, most_bytes=10**6) as archive:
+        archive.read("more")
+
+
+def test_a_file_that_is_not_there_is_told_with_those_that_are(tmp_path):
+    path = tar_of(tmp_path / "a.tgz", plain("data/one"), ("data", b"", tarfile.DIRTYPE))
+    with opened(path, most_bytes=1000) as archive:
+        assert archive.read("data/one") == b"hello"
+        with pytest.raises(DataError, match="has no data/two; it has data/one"):
+            archive.read("data/two")

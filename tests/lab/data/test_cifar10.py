@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+
+from holdfast import DataError, InputError
+from holdfast.lab.attacks import distributed_pixels, edge_case
+from holdfast.lab.data import cifar10
+from holdfast.lab.data.cifar10 import normalised
+
+from .folder import FOLDER, needs
+
+SHEETS = needs("cifar10_train_1.webp", "cifar10_labels.npz", "southwest_edge_case.npz")
+SUBSET = needs("cifar10_subset_12k.npz", "southwest_edge_case.npz")
+
+
+def written(folder, *, shift=0):
+    """Write a small CIFAR-10 subset of made-up images, and edge cases of the published form."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, size=(40, 32, 32, 3), dtype=np.uint8)
+    labels = (np.arange(40) % 10).astype(np.uint8)
+    np.savez(folder / "cifar10_subset_12k.npz", x_train=images, y_train=labels, x_test=images, y_test=labels)
+    train = rng.integers(0, 256, size=(784, 32, 32, 3), dtype=np.uint8)
+    test = rng.integers(0, 256, size=(196, 32, 32, 3), dtype=np.uint8)
+    test[140 + shift : 144 + shift] = train[596:600]
+    np.savez(folder / "southwest_edge_case.npz", train=train, test=test)
+    return images, labels, train, test
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_the_first_images_of_each_class_are_taken_in_their_own_order(folder):
+    images, labels, *_ = written(folder)
+    data = cifar10(n_train=20, n_test=10)
+    np.testing.assert_array_equal(data.y_train, labels[:20])
+    np.testing.assert_array_equal(data.x_train, normalised(images[:20]))
+    np.testing.assert_array_equal(data.x_test, normalised(images[:10]))
+
+
+def test_raw_values_lead_back_to_the_pixels(folder):
+    images, *_ = written(folder)
+    data = cifar10(n_train=20, n_test=10)
+    raw = data.x_train * data.raw_scale + data.raw_mean
+    np.testing.assert_allclose(raw, images[:20].transpose(0, 3, 1, 2) / 255, atol=1e-6)
+
+
+def test_triggers_of_white_pixels_are_white_in_every_channel(folder):
+    written(folder)
+    data = cifar10(n_train=20, n_test=10)
+    challenge = distributed_pixels(data).challenge * data.raw_scale + data.raw_mean
+    np.testing.assert_allclose(challenge[:, :, 4, 9:15], 1.0, atol=1e-6)
+
+
+def test_the_photograph_in_both_parts_of_the_pool_is_taken_from_the_test(folder):
+    *_, train, test = written(folder)
+    pool = cifar10(n_train=20, n_test=10).pools["southwest"]
+    assert (pool.label, pool.n_views, len(pool.train), len(pool.test)) == (0, 4, 784, 192)
+    np.testing.assert_array_equal(pool.test[139:141], normalised(test[[139, 144]]))
+    np.testing.assert_array_equal(pool.train, normalised(train))
+
+
+def test_other_edge_cases_than_the_published_are_refused(folder):
+    written(folder, shift=4)
+    with pytest.raises(DataError, match="or others than were published"):
+        cifar10(n_train=20, n_test=10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "needed"),
+    [
+        ({"n_train": 55}, "n_train must be a multiple of 10, as many of each class; got 55"),
+        ({"n_train": 0}, "n_train must be a whole number from 10 to 50000; got 0"),
+        ({"n_test": 20_000}, "n_test must be a whole number from 10 to 10000; got 20000"),
+    ],
+)
+def test_counts_that_cannot_be_had_are_refused(settings, needed):
+    with pytest.raises(InputError, match=needed):
+        cifar10(**settings)
+
+
+def test_files_that_are_damaged_or_too_few_images_are_told(folder):
+    written(folder)
+    with pytest.raises(DataError, match="no 5 images of every class among these 40"):
+        cifar10(n_train=50, n_test=10)
+    for name in ("southwest_edge_case.npz", "cifar10_subset_12k.npz"):
+        path = folder / name
+        path.write_bytes(path.read_bytes()[:5000])
+        with pytest.raises(DataError, match=f"{name} must hold the arrays"):
+            cifar10(n_train=20, n_test=10)
+
+
+def test_without_the_images_it_says_what_to_do(folder):
+    with pytest.raises(DataError, match=r"no CIFAR-10 in .*: get it with 'holdfast data get cifar10'"):
+        cifar10()
+
+
+@SUBSET
+@SHEETS
+def test_the_subset_and_the_sheets_give_the_same_images(tmp_path, monkeypatch):
+    pytest.importorskip("PIL")
+    small = cifar10(n_train=1000, n_test=200)
+    for path in FOLDER.iterdir():
+        if path.name != "cifar10_subset_12k.npz":
+            (tmp_path / path.name).symlink_to(path)
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert cifar10(n_train=1000, n_test=200).checksum == small.checksum
+    assert (tmp_path / "cache/holdfast/cifar10_train_images.npy").stat().st_size > 153_600_000
+    again = cifar10(n_train=10_000, n_test=10_000)  # from the cache
+    assert (np.bincount(again.y_train) == 1000).all()
+    np.testing.assert_allclose(again.x_train.mean(axis=(0, 2, 3)), 0, atol=0.02)
+
+
+@SUBSET
+def test_edge_cases_of_cifar10_are_planted():
+    backdoor = edge_case(cifar10(n_train=100, n_test=100), pool="southwest", target=9)
+    assert backdoor.challenge.shape == (192, 3, 32, 32)

@@ -1,0 +1,70 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from holdfast import InputError
+from holdfast.lab.data import Dataset, Pool, standardised
+
+
+def small(**changes):
+    parts = {"x_train": np.eye(4), "y_train": np.arange(4), "x_test": np.ones((2, 4)), "y_test": [0, 3]}
+    return Dataset(**{**parts, **changes})
+
+
+def test_arrays_come_out_in_the_types_that_training_takes():
+    data = small()
+    assert {data.x_train.dtype, data.x_test.dtype} == {np.dtype(np.float32)}
+    assert {data.y_train.dtype, data.y_test.dtype} == {np.dtype(np.int64)}
+    assert data.n_classes == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "needed"),
+    [
+        ({"y_train": np.arange(3)}, "x_train and y_train must be as long, and not empty; got 4 and 3"),
+        ({"x_test": np.ones((0, 4)), "y_test": []}, "x_test and y_test must be as long, and not empty"),
+        ({"x_test": np.ones((2, 5))}, "examples must have one shape"),
+        ({"users": np.arange(3)}, "users must name one for each of 4 examples; got 3"),
+        ({"pools": {"p": Pool(np.ones((2, 3)), np.ones((2, 4)), 0)}}, "pool 'p' must have shape"),
+        ({"pools": {"p": Pool(np.ones((3, 4)), np.ones((2, 4)), 0, 2)}}, "a multiple of its n_views"),
+        ({"pools": {"p": Pool(np.ones((2, 4)), np.ones((0, 4)), 0)}}, "examples to train and to test on"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(changes, needed):
+    with pytest.raises(InputError, match=needed):
+        small(**changes)
+
+
+def test_the_checksum_sees_every_number():
+    data = small(users=np.arange(4), pools={"p": Pool(np.ones((2, 4)), np.ones((2, 4)), 1)})
+    changed = [
+        replace(data, x_train=2 * data.x_train),
+        replace(data, y_test=np.array([0, 2])),
+        replace(data, raw_scale=np.full(1, 2.0)),
+        replace(data, users=np.array([0, 1, 2, 2])),
+        replace(data, pools={"p": Pool(np.ones((2, 4)), np.ones((2, 4)), 2)}),
+        replace(data, pools={"p": Pool(np.zeros((2, 4)), np.ones((2, 4)), 1)}),
+    ]
+    sums = [data.checksum, *(other.checksum for other in changed)]
+    assert len(set(sums)) == len(sums)
+    assert replace(data).checksum == data.checksum
+
+
+def test_standardised_features_lead_back_to_raw_values():
+    raw = np.random.default_rng(0).normal(3, 5, size=(50, 3))
+    raw[:, 2] = 7.0
+    data = standardised(raw[:40], np.zeros(40), raw[40:], np.zeros(10))
+    np.testing.assert_allclose(data.x_train.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(data.x_train[:, :2].std(axis=0), 1, rtol=1e-5)
+    np.testing.assert_allclose(data.x_test * data.raw_scale + data.raw_mean, raw[40:], rtol=1e-5)
+
+
+def test_word_vectors_count_in_the_checksum_and_must_have_a_row_for_every_word():
+    x, y = np.array([[1.0, 2.0]]), np.array([0])
+    plain, with_zeros, with_ones = (
+        Dataset(x, y, x, y, vectors=vectors) for vectors in (None, np.zeros((3, 2)), np.ones((3, 2)))
+    )
+    assert len({plain.checksum, with_zeros.checksum, with_ones.checksum}) == 3
+    with pytest.raises(InputError, match="x must be rows of 2 vectors; got 2"):
+        Dataset(x, y, x, y, vectors=np.zeros((2, 2)))

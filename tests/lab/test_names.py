@@ -1,0 +1,126 @@
+from dataclasses import replace
+
+import pytest
+
+from holdfast import InputError, aggregators, bind
+from holdfast.lab import ATTACKS, BACKDOORS, CLIENT_SIDE, TASKS, attack_named, defence_named, task_named
+from holdfast.lab.inference import confident
+from holdfast.lab.models import lstm
+from holdfast.lab.scenario import Attack
+
+PHISHING, DIGITS = task_named("phishing"), task_named("digits")
+
+
+def test_every_task_goes_by_its_own_name_and_has_both_backdoors_but_text():
+    assert {name: task.name for name, task in TASKS.items()} == {name: name for name in TASKS}
+    assert {name: sorted(backdoors) for name, backdoors in BACKDOORS.items()} == {
+        name: ["edge-case"] if name == "twitter" else ["distributed", "edge-case"] for name in TASKS
+    }
+
+
+def test_phishing_is_set_as_in_the_paper():
+    task = PHISHING
+    assert (task.n_clients, task.n_per_round, task.n_rounds) == (100, 20, 20)
+    assert (task.epochs, task.batch_size) == (1, 64)
+    assert dict(task.train.settings) == {"lr": 0.1, "momentum": 0.0}
+
+
+def test_a_fifth_of_the_clients_is_malicious_unless_told_otherwise():
+    assert attack_named("edge-case", PHISHING).n_malicious == 20
+    assert attack_named("edge-case", DIGITS).n_malicious == 10
+    assert attack_named("edge-case", PHISHING, n_malicious=3).n_malicious == 3
+
+
+def test_no_attack_is_nobody():
+    assert attack_named("none", PHISHING) == Attack()
+
+
+@pytest.mark.parametrize("task", [PHISHING, DIGITS], ids=lambda task: task.name)
+@pytest.mark.parametrize("part", ATTACKS)
+def test_every_part_changes_the_attack_and_joins_with_a_backdoor(part, task):
+    plain, joined = attack_named("edge-case", task), attack_named(f"edge-case+{part}", task)
+    assert joined.backdoor == plain.backdoor
+    assert replace(joined, name=plain.name) != plain
+
+
+def test_parts_are_applied_in_the_order_of_the_name():
+    attack = attack_named("distributed+collude+neurotoxin+replacement", PHISHING)
+    assert attack.colludes
+    assert [craft.name for craft in attack.crafts] == ["neurotoxin", "boost"]
+    assert attack.backdoor.name == "distributed_values"
+
+
+def test_attackers_with_a_way_of_their_own_train_at_the_pace_of_honest_clients():
+    for name in ("pgd", "constrain-and-scale"):
+        settings = dict(attack_named(name, DIGITS).train.settings)
+        assert (settings["lr"], settings["momentum"]) == (0.1, 0.9)
+
+
+def test_pgd_is_bound_to_the_length_of_honest_updates():
+    radii = [dict(attack_named("pgd", task).train.settings)["radius"] for task in (PHISHING, DIGITS)]
+    assert radii == [0.25, 1.0]
+
+
+def test_constrain_and_scale_replaces_the_average_of_a_round():
+    (craft,) = attack_named("constrain-and-scale", replace(PHISHING, n_per_round=8)).crafts
+    assert dict(craft.settings) == {"total": 8.0}
+
+
+@pytest.mark.parametrize(
+    ("look_up", "needed"),
+    [
+        (
+            lambda: task_named("fishing"),
+            "no task 'fishing'; did you mean 'phishing'. There are: phishing, digits",
+        ),
+        (
+            lambda: attack_named("edgecase", PHISHING),
+            "no attack 'edgecase' on phishing; did you mean 'edge-case'",
+        ),
+        (lambda: attack_named("edge-case+colude", PHISHING), "no attack 'colude' .* did you mean 'collude'"),
+        (lambda: attack_named("edge-case+", PHISHING), "no attack ''"),
+        (lambda: attack_named("edge-case+distributed", PHISHING), "one backdoor; .* names two"),
+        (lambda: attack_named("pgd+constrain-and-scale", PHISHING), "train in one way; .* names two"),
+        (lambda: attack_named("edge-case", replace(PHISHING, name="mine")), "no attack 'edge-case' on mine"),
+        (lambda: defence_named("krumm", PHISHING, Attack()), "no defence 'krumm'; did you mean 'krum'"),
+        (lambda: defence_named("invariant", PHISHING, Attack(), aplha=0.1), "did you mean 'alpha'"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_nearest_right_one(look_up, needed):
+    with pytest.raises(InputError, match=needed):
+        look_up()
+
+
+@pytest.mark.parametrize("name", aggregators.__all__)
+def test_every_rule_is_a_defence(name):
+    assert defence_named(name, PHISHING, attack_named("edge-case", PHISHING)).aggregate.name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "train", "lr"), [("flip", "flip_compact", 0.1), ("flip_full", "flip", 0.001)]
+)
+def test_flip_is_averaging_of_clients_who_train_in_its_way_and_may_decline(name, train, lr):
+    defence = defence_named(name, DIGITS, Attack(), threshold=0.3, stamped=0.7)
+    assert (defence.name, defence.aggregate.name, defence.train.name) == (name, "fedavg", train)
+    settings = dict(defence.train.settings)
+    assert (settings["lr"], settings["stamped"]) == (lr, 0.7)
+    assert defence.predict == bind(confident, threshold=0.3)
+
+
+def test_flip_takes_the_pace_of_the_task():
+    settings = dict(defence_named("flip", DIGITS, Attack()).train.settings)
+    assert (settings["lr"], settings["momentum"]) == (0.1, 0.9)
+
+
+@pytest.mark.parametrize("name", CLIENT_SIDE)
+def test_flip_says_that_it_is_not_for_text(name):
+    with pytest.raises(InputError, match="tweets is text"):
+        defence_named(name, replace(PHISHING, name="tweets", model=bind(lstm)), Attack())
+
+
+def test_a_rule_assumes_the_attackers_there_are_on_average_unless_told_otherwise():
+    attack = attack_named("edge-case", DIGITS)
+    assert dict(defence_named("krum", DIGITS, attack).aggregate.settings)["n_malicious"] == 4
+    assert dict(defence_named("rlr", DIGITS, attack).aggregate.settings)["threshold"] == 8
+    told = defence_named("krum", DIGITS, attack, n_malicious=1)
+    assert dict(told.aggregate.settings)["n_malicious"] == 1

@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from holdfast import InputError
+from holdfast.lab.training import schedule
+
+
+def drawn(n_examples, seed=0, **settings):
+    return schedule(n_examples, **{"epochs": 1, "batch_size": 4, **settings}, rng=np.random.default_rng(seed))
+
+
+def test_an_epoch_sees_every_example_once():
+    batches = drawn(10)
+    assert batches.shape == (3, 4)
+    np.testing.assert_array_equal(np.sort(batches.ravel()), [-1, -1, *range(10)])
+
+
+def test_only_the_last_batch_of_an_epoch_is_not_full():
+    assert (drawn(10)[:2] >= 0).all()
+    assert (drawn(10)[2] >= 0).sum() == 2
+
+
+def test_every_epoch_is_shuffled_anew():
+    batches = drawn(8, epochs=2)
+    assert sorted(batches[:2].ravel()) == sorted(batches[2:].ravel())
+    assert (batches[:2] != batches[2:]).any()
+
+
+@pytest.mark.parametrize(("epochs", "n_steps"), [(0.01, 1), (0.5, 4), (1.5, 12), (3, 24)])
+def test_a_fraction_of_an_epoch_is_its_share_of_steps_and_at_least_one(epochs, n_steps):
+    assert len(drawn(32, epochs=epochs)) == n_steps
+
+
+def test_the_generator_alone_decides():
+    np.testing.assert_array_equal(drawn(50), drawn(50))
+    assert (drawn(50) != drawn(50, seed=1)).any()
+
+
+@pytest.mark.parametrize("wrong", [{"n_examples": 0}, {"batch_size": 0}, {"epochs": 0}, {"epochs": np.nan}])
+def test_nothing_to_train_on_is_refused(wrong):
+    with pytest.raises(InputError, match="training needs examples, batches and epochs above 0"):
+        drawn(**{"n_examples": 5, **wrong})

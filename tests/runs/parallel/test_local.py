@@ -1,0 +1,100 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import HoldfastError, InputError
+from holdfast.runs.parallel import make_runs
+from holdfast.runs.results import load_result, recorded
+
+from ..test_results import same
+from ..tiny import tiny_run
+
+
+def test_results_do_not_depend_on_the_workers(tmp_path):
+    runs = [tiny_run(seed=seed) for seed in range(3)]
+    steps = list(make_runs(runs, tmp_path / "two", n_workers=2))
+    assert {step.key for step in steps if step.finished} == {run.key for run in runs}
+    assert [step.round for step in steps if step.key == runs[0].key] == [0, 1, 2, 3]
+    for run in runs:
+        list(recorded(run, tmp_path / "here"))
+        same(run, tmp_path / "two", tmp_path / "here")
+
+
+def test_what_cannot_be_run_is_named_and_what_is_finished_stays(tmp_path):
+    runs = [tiny_run(), tiny_run("krum", n_malicious=5)]
+    with pytest.raises(InputError, match="krum under attack 'edge-case', seed 0: krum needs"):
+        list(make_runs(runs, tmp_path, n_workers=1))
+    assert load_result(runs[0], tmp_path).finished
+
+
+def test_a_worker_that_dies_is_said_to_have_died(tmp_path):
+    import multiprocessing
+
+    news = make_runs([tiny_run(n_rounds=100_000)], tmp_path, n_workers=1)
+    next(news)
+    (worker,) = multiprocessing.active_children()
+    worker.kill()
+    with pytest.raises(HoldfastError, match="the worker process died while it made fedavg"):
+        list(news)
+    assert not multiprocessing.active_children()
+
+
+CODE = """
+from pathlib import Path
+from holdfast.runs.parallel import make_runs
+from tests.runs.tiny import tiny_run
+import multiprocessing
+for step in make_runs([tiny_run(epochs=50_000)], Path({!r}), n_workers=1):  # a round of half a minute
+    print(multiprocessing.active_children()[0].pid, flush=True)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks into /proc")
+def test_workers_end_with_a_parent_that_is_killed_even_within_a_round(tmp_path):
+    command = [sys.executable, "-c", CODE.format(str(tmp_path))]
+    parent = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent.parent.parent
+    )
+    worker = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    for _ in range(100):
+        if not is_alive(worker):
+            return
+        time.sleep(0.05)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker goes on")
+
+
+def is_alive(pid):
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def test_workers_are_counted_from_one(tmp_path):
+    with pytest.raises(InputError, match="n_workers"):
+        list(make_runs([tiny_run()], tmp_path, n_workers=0))
+
+
+def test_what_is_finished_needs_no_worker(tmp_path, monkeypatch):
+    run = tiny_run()
+    list(recorded(run, tmp_path))
+    monkeypatch.setattr("holdfast.runs.parallel.LocalWorker", None)
+    assert list(make_runs([run, run], tmp_path)) == [(run.key, 3, True, None)]
+
+
+def test_one_run_that_cannot_be_made_need_not_stop_the_others(tmp_path):
+    bad, good = tiny_run("krum", n_malicious=5), tiny_run()
+    steps = list(make_runs([bad, good], tmp_path, n_workers=1, stop_at_error=False))
+    (failed,) = [step for step in steps if step.error]
+    assert failed.key == bad.key
+    assert "krum needs" in failed.error
+    assert load_result(good, tmp_path).finished

@@ -1,0 +1,76 @@
+"""A real Ray, on this machine: two actors in processes of their own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import InputError
+from holdfast.runs.parallel import make_runs
+from holdfast.runs.parallel.on_ray import _steps, connected
+from holdfast.runs.results import checkpoint_path, load_result, recorded, result_path
+
+from ..test_results import same, stopped
+from ..tiny import tiny_run
+
+ray = pytest.importorskip("ray")
+
+CODE = """
+import json, sys
+from pathlib import Path
+import ray
+from holdfast.runs.parallel import make_runs
+from tests.runs.tiny import tiny_run
+runs = [tiny_run(seed=seed, n_rounds=7) for seed in range(3)]
+runs.append(tiny_run("krum", n_malicious=5))
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+steps = list(make_runs(runs, Path(sys.argv[1]), ray="ray", stop_at_error=False))
+print(json.dumps([list(step) for step in steps]))
+ray.shutdown()
+"""
+
+
+def test_ray_makes_what_local_workers_make_and_goes_on_from_what_is_there(tmp_path):
+    runs = [tiny_run(seed=seed, n_rounds=7) for seed in range(3)]
+    for run in runs:
+        list(recorded(run, tmp_path / "here"))
+    stopped(runs[1], tmp_path / "ray", after=4, every=2)
+    # In a process of its own: Ray leaves sockets open, which are errors to a test.
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CODE, str(tmp_path / "ray")],
+        capture_output=True, text=True, cwd=Path(__file__).parent.parent.parent.parent, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    steps = json.loads(done.stdout.splitlines()[-1])
+    for run in runs:
+        same(run, tmp_path / "here", tmp_path / "ray")
+    rounds = {run.key: [made for key, made, _, _ in steps if key == run.key] for run in runs}
+    assert rounds[runs[0].key] == list(range(8))
+    assert rounds[runs[1].key] == list(range(4, 8))
+    (failed,) = [error for *_, error in steps if error]
+    assert "krum under attack 'edge-case', seed 0: krum needs" in failed
+
+
+def test_files_travel_only_when_they_have_changed(tmp_path):
+    run = tiny_run(n_rounds=7)
+    news = list(_steps(run, (None, None), "cpu"))
+    assert [step.round for step, _ in news] == list(range(8))
+    travelled = [[content is not None for content in files] for _, files in news]
+    assert travelled == [[False, False]] * 5 + [[True, True], [False, False], [True, True]]
+    tmp_path.mkdir(exist_ok=True)
+    result_path(run, tmp_path).write_bytes(news[-1][1][0])
+    checkpoint_path(run, tmp_path).write_bytes(news[-1][1][1])
+    assert load_result(run, tmp_path).finished
+
+
+def test_an_address_that_is_none_is_said_to_be_none(tmp_path):
+    with pytest.raises(InputError, match="ray://host:10001; got 'cluster'"):
+        list(make_runs([tiny_run()], tmp_path, ray="cluster"))
+
+
+def test_without_ray_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match=r"holdfast\[ray\]"), connected("ray"):
+        pass

@@ -1,0 +1,37 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from holdfast.errors import InputError
+from holdfast.lab.simulation import State, simulate
+from holdfast.runs.checkpoints import load_checkpoint, save_checkpoint
+from holdfast.runs.results import checkpoint_path
+
+from .test_results import made
+from .tiny import tiny_run
+
+
+def test_the_checkpoint_at_the_end_is_the_final_model(tmp_path):
+    run = tiny_run()
+    made(run, tmp_path)
+    *_, (_, state) = simulate(run)
+    np.testing.assert_array_equal(load_checkpoint(checkpoint_path(run, tmp_path), run).params, state.params)
+
+
+def test_what_a_rule_remembers_comes_back_as_its_own_type(tmp_path):
+    run = tiny_run("sparsefed")
+    made(run, tmp_path)
+    state = load_checkpoint(checkpoint_path(run, tmp_path), run).rule
+    assert type(state).__name__ == "SparseFedState"
+    assert len(state.norms) == 18
+    assert state.error.any()
+
+
+def test_a_state_that_cannot_be_stored_is_said_so(tmp_path):
+    run = tiny_run()
+    state = State(1, np.zeros(2, np.float32), rule={"a": 1})
+    with pytest.raises(InputError, match="the state of fedavg cannot be stored"):
+        save_checkpoint(tmp_path / "x.npz", run, state)
+    save_checkpoint(tmp_path / "x.npz", run, replace(state, rule=np.arange(3)))
+    assert load_checkpoint(tmp_path / "x.npz", run).rule.tolist() == [0, 1, 2]
