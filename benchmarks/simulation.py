@@ -101,10 +101,10 @@ def measured(task_name: str, n_threads: int) -> dict[str, float]:
 
 
 def own_rounds(task_name: str) -> Callable[[], Any]:
-    from holdfast.lab.choices import Numbers, chosen_run
+    from holdfast.lab.choices import Numbers, build_run
     from holdfast.lab.simulation import simulate
 
-    rounds = simulate(chosen_run(task_name, numbers=Numbers(n_rounds=10_000)))
+    rounds = simulate(build_run(task_name, numbers=Numbers(n_rounds=10_000)))
     return lambda: next(rounds)
 
 
@@ -112,9 +112,9 @@ def shards_of(task_name: str) -> tuple[Any, Any, Any]:
     """Return the task, its data and each client's (x, y), as the simulator deals them."""
     from holdfast.lab import task_named
     from holdfast.lab.scenario import Run
-    from holdfast.lab.simulation.world import made_world
+    from holdfast.lab.simulation.world import build_world
 
-    world = made_world(Run(task_named(task_name)), "cpu")
+    world = build_world(Run(task_named(task_name)), "cpu")
     return world.run.task, world.data, [world.clean(client, 1) for client in range(world.run.task.n_clients)]
 
 
@@ -205,14 +205,14 @@ def resnet_round() -> dict[str, dict[str, float]]:
     from holdfast.lab.models import resnet18
     from holdfast.lab.scenario import Defence, Run, Task
     from holdfast.lab.simulation import simulate
-    from holdfast.lab.simulation.world import made_world
+    from holdfast.lab.simulation.world import build_world
     from holdfast.lab.training import sgd
 
     n_clients = N_RESNET + 1
     data = bind(images, n=n_clients * N_IMAGES + 100)
     task = Task("resnet", data, bind(resnet18), bind(sgd, lr=0.01), n_clients=n_clients, n_per_round=N_RESNET)
     run = Run(task, defence=Defence("invariant", bind(invariant, tau=0.2)))
-    world = made_world(run, "cpu")
+    world = build_world(run, "cpu")
     found = {}
     for n_threads in {1, os.cpu_count() or 1}:
         os.environ["HOLDFAST_THREADS"] = str(n_threads)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["replacing", "synced", "write_whole"]
+__all__ = ["replacing", "sync_folder", "write_whole"]
 
 
 def write_whole(path: Path, content: bytes | memoryview) -> None:
@@ -44,10 +44,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    synced(path.parent)
+    sync_folder(path.parent)
 
 
-def synced(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk, before anything else is written."""
     if hasattr(os, "O_DIRECTORY"):
         opened = os.open(folder, os.O_DIRECTORY)

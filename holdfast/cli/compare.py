@@ -46,13 +46,13 @@ def compare_command(
     if not names:
         raise typer.BadParameter("name at least one", param_hint="--defences")
     with errors_shown():
-        from ..lab.choices import chosen_contest
+        from ..lab.choices import build_contest
         from ..report.comparison import runs_of, standings
 
         counts = options.numbers(rounds, clients, per_round, malicious)
         names_: Any = {"attack": attack, "sampling": sampling.value, "scale": scale}
         settings = options.settings(set_)
-        contest = chosen_contest(task, names, n_seeds=seeds, settings=settings, numbers=counts, **names_)
+        contest = build_contest(task, names, n_seeds=seeds, settings=settings, numbers=counts, **names_)
         make_shown(runs_of(contest), out, workers=workers, device=device, quiet=as_json)
         found = standings(contest, out, device=device)
         figure = _figure(found, contest[names[0]][0], out)

@@ -46,9 +46,9 @@ def list_command(
     'list_command'
     """
     with errors_shown():
-        from ..lab.catalogue import listed
+        from ..lab.catalogue import list_entries
 
-        entries = listed(kind.value)
+        entries = list_entries(kind.value)
     if as_json:
         typer.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
     else:

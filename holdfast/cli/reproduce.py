@@ -59,7 +59,7 @@ def reproduce_command(
     console = Console(highlight=False)
     with errors_shown():
         from ..paper import COLUMNS, experiments_named
-        from ..paper.reproduction import planned
+        from ..paper.reproduction import plan_runs
         from ..report.evidence import STUDIES, TASK, evidence
 
         sizes: Any = {"scale": scale, "n_seeds": seeds or (1 if scale == "smoke" else 3)}
@@ -67,7 +67,7 @@ def reproduce_command(
         experiments_named([], tasks=wanted or COLUMNS)  # a misspelt task is known before anything is done
         experiments = experiments_named([name for name in names if name not in STUDIES], **sizes)
         everything = experiments_named(["all"], **sizes)
-        plan = planned(experiments, out, tasks=wanted, paced_by=everything)
+        plan = plan_runs(experiments, out, tasks=wanted, paced_by=everything)
         if dry_run:
             shown = plan_as_dict(plan, n_workers)
             typer.echo(json.dumps(shown, indent=2)) if as_json else plan_shown(plan, n_workers, console)
@@ -105,14 +105,14 @@ def _make(
     plan: "Plan", out: Path, n_workers: int, ray: str | None, *, quiet: bool, **how: Any
 ) -> dict[str, str]:
     """Make what is missing behind a progress bar; return why some could not be made."""
-    from ..paper.reproduction import carried_out
+    from ..paper.reproduction import make_missing
 
     n_rounds = sum(run.task.n_rounds for run in plan.missing.values())
     failed: dict[str, str] = {}
     with options.progress(quiet=quiet, with_time=False) as bar:
         line = bar.add_task("rounds", total=n_rounds, said="")
         try:
-            for now in carried_out(plan, out, n_workers=n_workers, ray=ray, **how):
+            for now in make_missing(plan, out, n_workers=n_workers, ray=ray, **how):
                 runs = f"{now.n_finished} of {len(plan.missing)} runs done, {now.left} left"
                 bar.update(line, completed=now.n_rounds, said=runs)
                 failed = dict(now.failed)

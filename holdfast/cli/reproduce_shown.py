@@ -17,8 +17,8 @@ def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:
     """Return the plan and its cost, ready for json.dumps.
 
     >>> from pathlib import Path
-    >>> from holdfast.paper.reproduction import planned
-    >>> plan_as_dict(planned([], Path("nowhere")), 2)["n_missing"]
+    >>> from holdfast.paper.reproduction import plan_runs
+    >>> plan_as_dict(plan_runs([], Path("nowhere")), 2)["n_missing"]
     0
     """
     left = plan.time_left(n_workers)
@@ -53,8 +53,8 @@ def plan_shown(plan: "Plan", n_workers: int, console: Console) -> None:
     """Print what is missing, task by task, and how long it takes.
 
     >>> from pathlib import Path
-    >>> from holdfast.paper.reproduction import planned
-    >>> plan_shown(planned([], Path("nowhere")), 2, Console(width=60))
+    >>> from holdfast.paper.reproduction import plan_runs
+    >>> plan_shown(plan_runs([], Path("nowhere")), 2, Console(width=60))
     Nothing is missing.
     """
     if plan.missing:
@@ -68,9 +68,9 @@ def document_shown(document: dict[str, Any], plan: "Plan", console: Console) -> 
     """Print every table, ours beside the printed numbers, then which claims hold.
 
     >>> from pathlib import Path
-    >>> from holdfast.paper.reproduction import planned
+    >>> from holdfast.paper.reproduction import plan_runs
     >>> nothing = {"experiments": [], "claims": [], "scale": "cpu"}
-    >>> document_shown(nothing, planned([], Path("nowhere")), Console(width=60))
+    >>> document_shown(nothing, plan_runs([], Path("nowhere")), Console(width=60))
     """
     for one in document["experiments"]:
         if one["cells"]:

@@ -49,14 +49,14 @@ def run_command(
     'run_command'
     """
     with errors_shown():
-        from ..lab.choices import chosen_run
-        from ..runs.results import recorded, result_path
+        from ..lab.choices import build_run
+        from ..runs.results import result_path, run_and_record
         from ..runs.tracking import tracked, tracker_named
 
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
         names: Any = {"attack": attack, "defence": defence, "sampling": sampling.value, "scale": scale}
-        run = chosen_run(task, settings=settings, numbers=counts, seed=seed, **names)
-        results = recorded(run, out, resume=resume, device=device)
+        run = build_run(task, settings=settings, numbers=counts, seed=seed, **names)
+        results = run_and_record(run, out, resume=resume, device=device)
         for tracker in [tracker_named(name) for name in track or ()]:
             results = tracked(results, tracker)
         with options.progress(quiet=as_json) as bar:

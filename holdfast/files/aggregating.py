@@ -15,7 +15,7 @@ from ..errors import DataError, InputError
 from ..screening import defend_screened
 from ..updates.layout import widened
 from ..updates.rows import CELL, Rows
-from .opening import Checkpoint, StoredTensor, opened_own
+from .opening import Checkpoint, StoredTensor, open_own
 from .output import NotFiniteError, check_output, narrowed, write_model
 from .room import Room, Watch, n_bytes_of
 from .round import FileRound, OpenRound, arrays_of, check_fits, open_round
@@ -136,7 +136,7 @@ def _reference(given: FileRound, files: OpenRound) -> Array | None:
     """Return the server's own update, flat: its model less the base, or the update itself."""
     if given.reference is None or not given.rule.needs("reference"):
         return None
-    model = opened_own(given.reference, name="the reference")
+    model = open_own(given.reference, name="the reference")
     try:
         check_fits(model, files.base, files.trained, is_part=True)
     except Exception as reason:

@@ -20,7 +20,7 @@ from ..errors import DataError
 from ..updates.layout import Layer, Unfit
 from .header import DTYPES, FLOAT_TYPES, MAX_HEADER, Header, header_length, parsed, strict_json
 
-__all__ = ["Checkpoint", "StoredFile", "StoredTensor", "opened_by_client", "opened_own"]
+__all__ = ["Checkpoint", "StoredFile", "StoredTensor", "open_from_client", "open_own"]
 
 Array = NDArray[Any]
 
@@ -121,7 +121,7 @@ class Checkpoint:
         return sum(len(file.header.raw) for file in self.files)
 
 
-def opened_own(path: Path, *, name: str) -> Checkpoint:
+def open_own(path: Path, *, name: str) -> Checkpoint:
     """Return a checkpoint of the server's own; what is wrong with it is a DataError that calls it `name`."""
     try:
         return _checkpoint(path, follow=True, limit=MAX_HEADER)
@@ -131,7 +131,7 @@ def opened_own(path: Path, *, name: str) -> Checkpoint:
         raise DataError(f"{name}, {path}, cannot be opened: {error.strerror}") from None
 
 
-def opened_by_client(path: Path, base: Checkpoint) -> Checkpoint:
+def open_from_client(path: Path, base: Checkpoint) -> Checkpoint:
     """Return what a client sent; Unfit if it is no checkpoint."""
     try:
         return _checkpoint(path, follow=False, limit=16 * base.header_bytes + HEADER_SLACK)

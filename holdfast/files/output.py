@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.atomic import replacing, synced
+from .._support.atomic import replacing, sync_folder
 from .._support.threads import in_order
 from ..errors import DataError
 from ..updates.layout import PIECE, Layout, widened
@@ -147,12 +147,12 @@ def _replacing_folder(out: Path) -> Iterator[Path]:
     partial.mkdir()
     try:
         yield partial
-        synced(partial)
+        sync_folder(partial)
         if out.exists():
             _exchange(partial, out)
         else:
             os.rename(partial, out)
-        synced(out.parent)
+        sync_folder(out.parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)  # the old one, if they were exchanged
 

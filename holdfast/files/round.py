@@ -16,7 +16,7 @@ from ..screening import Screened, examples_held
 from ..updates.layout import Layout, Unfit
 from ..updates.rows import Home, Rows
 from .header import FLOAT_TYPES, strict_json
-from .opening import Checkpoint, opened_by_client, opened_own
+from .opening import Checkpoint, open_from_client, open_own
 
 __all__ = ["FileRound", "OpenRound", "open_round"]
 
@@ -68,14 +68,14 @@ class OpenRound:
 def open_round(given: FileRound, home: Home | None) -> OpenRound:
     """Open all files; a client whose file does not fit the base is dropped, with the reason."""
     _allow_many_files()
-    base = opened_own(given.base, name="the base")
+    base = open_own(given.base, name="the base")
     trained, buffers = _parts(given, base)
     counts = None if given.weights is None else sample_counts(given.weights, given.names)
     models: dict[str, Checkpoint] = {}
     weights, dropped = [], []
     for number, (name, path) in enumerate(zip(given.names, given.clients, strict=True)):
         try:
-            model = opened_by_client(path, base)
+            model = open_from_client(path, base)
             check_fits(model, base, (*trained, *buffers), is_part=bool(given.only))
             if counts is not None:
                 weights.append(examples_held(counts[number]))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .header import DTYPES, encoded
-from .opening import opened_own
+from .opening import open_own
 from .output import write_tensors
 
 __all__ = ["load_tensors", "save_tensors"]
@@ -47,5 +47,5 @@ def save_tensors(
 
 def load_tensors(path: str | Path) -> dict[str, NDArray[Any]]:
     """Return the arrays of a safetensors file, or of several with an index; bfloat16 as its bits (uint16)."""
-    checkpoint = opened_own(Path(path), name="the file")
+    checkpoint = open_own(Path(path), name="the file")
     return {name: tensor.values() for name, tensor in checkpoint.tensors.items()}

@@ -23,7 +23,7 @@ from ..kernels.passes import Job, Part, Total, added, parts
 from ..updates.rows import CELL, Rows
 from .aggregating import finish_round, run_rule
 from .header import encoded
-from .opening import Checkpoint, opened_own
+from .opening import Checkpoint, open_own
 from .output import write_tensors
 from .room import Room, check_unchanged
 from .round import FileRound
@@ -133,7 +133,7 @@ class _Shards(Room):
 
 
 def _opened(path: Path, ticket: str) -> Checkpoint:
-    stored = opened_own(path, name="a shard's part")
+    stored = open_own(path, name="a shard's part")
     if stored.files[0].header.metadata.get("ticket") != ticket:
         raise DataError(
             f"{path} was made from other files or settings: remove the folder {path.parent} and start anew"

@@ -11,7 +11,7 @@ from ..core import Aggregate, Bound
 from ..errors import DataError
 from ..updates.rows import Home
 from .header import DTYPES, encoded
-from .opening import opened_own
+from .opening import open_own
 from .output import write_tensors
 
 __all__ = ["load_state", "save_state"]
@@ -46,7 +46,7 @@ def load_state(path: Path, rule: Bound[Aggregate], home: Home) -> tuple[Any, Arr
     """
     if not path.exists():
         return None, None
-    stored = opened_own(path, name="the state")
+    stored = open_own(path, name="the state")
     metadata = stored.files[0].header.metadata
     if metadata.get("holdfast") != "state" or metadata.get("rule") != rule.name:
         whose = metadata.get("rule", "something else")

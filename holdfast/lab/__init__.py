@@ -1,6 +1,6 @@
 """The laboratory: tasks, attacks and defences, and `simulate`, which trains under attack."""
 
-from .choices import chosen_contest, chosen_run
+from .choices import build_contest, build_run
 from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, SCALES, TASKS, attack_named, defence_named, task_named
 from .scenario import Attack, Defence, Run, Task
 from .simulation import Record, State, simulate
@@ -18,8 +18,8 @@ __all__ = [
     "State",
     "Task",
     "attack_named",
-    "chosen_contest",
-    "chosen_run",
+    "build_contest",
+    "build_run",
     "defence_named",
     "simulate",
     "task_named",

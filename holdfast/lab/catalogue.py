@@ -10,7 +10,7 @@ from ..core import INPUTS, Bound
 from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, TASKS, defence_named
 from .scenario import Attack, Task
 
-__all__ = ["Entry", "listed"]
+__all__ = ["Entry", "list_entries"]
 
 #: Defaults that only the task and the attack at hand can give.
 FROM_THE_RUN = {
@@ -24,7 +24,7 @@ BY_TASK = "as the task has it"
 class Entry:
     """A name, what is behind it in one sentence, and its settings with their defaults.
 
-    >>> listed("defences")[0].name
+    >>> list_entries("defences")[0].name
     'and_mask'
     """
 
@@ -34,10 +34,10 @@ class Entry:
     tasks: tuple[str, ...] = ()  # the tasks it is for; empty: for all
 
 
-def listed(kind: Literal["tasks", "attacks", "defences"]) -> list[Entry]:
+def list_entries(kind: Literal["tasks", "attacks", "defences"]) -> list[Entry]:
     """Return all tasks, parts of an attack's name, or defences.
 
-    >>> [entry.name for entry in listed("tasks")]
+    >>> [entry.name for entry in list_entries("tasks")]
     ['phishing', 'digits', 'phishing-urls', 'spambase', 'cifar10', 'twitter']
     """
     if kind == "tasks":

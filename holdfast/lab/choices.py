@@ -10,7 +10,7 @@ from ..errors import InputError
 from .names import attack_named, defence_named, task_named
 from .scenario import Attack, Run
 
-__all__ = ["Numbers", "chosen_contest", "chosen_run", "unattacked"]
+__all__ = ["Numbers", "build_contest", "build_run", "unattacked"]
 
 #: Fields of a task and of an attack that are settings; the others are counted in Numbers, or are functions.
 TASK_FIELDS = ("epochs", "batch_size", "n_root", "n_together", "warm_epochs")
@@ -37,7 +37,7 @@ class Numbers:
         return {name: count for name, count in counts.items() if count is not None}
 
 
-def chosen_run(
+def build_run(
     task: str,
     *,
     attack: str = "none",
@@ -52,7 +52,7 @@ def chosen_run(
 
     Where two have it, `invariant.tau` says whose is meant.
 
-    >>> run = chosen_run("phishing", attack="edge-case", defence="and-mask", settings={"tau": 0.5, "lr": 0.2})
+    >>> run = build_run("phishing", attack="edge-case", defence="and-mask", settings={"tau": 0.5, "lr": 0.2})
     >>> print(run.defence.aggregate, run.task.train)
     and_mask(tau=0.5, strict=False) batched_sgd(lr=0.2, momentum=0.0)
     """
@@ -65,7 +65,7 @@ def chosen_run(
     return run
 
 
-def chosen_contest(
+def build_contest(
     task: str,
     defences: Iterable[str],
     *,
@@ -73,27 +73,27 @@ def chosen_contest(
     settings: Mapping[str, Any] | None = None,
     **choices: Any,
 ) -> dict[str, list[Run]]:
-    """Return each defence's runs, one a seed; the other choices are those of `chosen_run`.
+    """Return each defence's runs, one a seed; the other choices are those of `build_run`.
 
     A setting goes to the defences that have it, of which there must be one.
 
-    >>> contest = chosen_contest("digits", ["median", "rfa"], n_seeds=3, attack="edge-case")
+    >>> contest = build_contest("digits", ["median", "rfa"], n_seeds=3, attack="edge-case")
     >>> [run.seed for run in contest["rfa"]]
     [0, 1, 2]
     """
     check_whole("n_seeds", n_seeds, at_least=1)
-    plain = {defence: chosen_run(task, defence=defence, **choices) for defence in defences}
+    plain = {defence: build_run(task, defence=defence, **choices) for defence in defences}
     for name, value in (settings or {}).items():
         fitting = [defence for defence, run in plain.items() if _found(run, name)]
         for defence in fitting or plain:  # where it fits nobody, the first to refuse it says why
             plain[defence] = _with_setting(plain[defence], name, value)
-    return {defence: [run.but(seed=seed) for seed in range(n_seeds)] for defence, run in plain.items()}
+    return {defence: [run.replace(seed=seed) for seed in range(n_seeds)] for defence, run in plain.items()}
 
 
 def unattacked(run: Run) -> Run:
     """Return the same run with honest clients only, still measured by the backdoor.
 
-    >>> unattacked(chosen_run("phishing", attack="edge-case")).attack.n_malicious
+    >>> unattacked(build_run("phishing", attack="edge-case")).attack.n_malicious
     0
     """
     return replace(run, attack=Attack(backdoor=run.attack.backdoor))
@@ -150,11 +150,11 @@ def _changed(run: Run, where: tuple[Any, ...], name: str, value: Any) -> Run:
     part: Any = getattr(run, where[0])
     if len(where) == 1:
         try:
-            return run.but(**{where[0]: replace(part, **{name: value})})
+            return run.replace(**{where[0]: replace(part, **{name: value})})
         except TypeError:
             raise InputError(f"{name} must be a number; got {value!r}") from None
     bound = dict(_bounds(run))[where]
     rebound: Any = bind(bound.function, **{**dict(bound.settings), name: value})
     if len(where) == 3:
         rebound = tuple(rebound if i == where[2] else craft for i, craft in enumerate(part.crafts))
-    return run.but(**{where[0]: replace(part, **{where[1]: rebound})})
+    return run.replace(**{where[0]: replace(part, **{where[1]: rebound})})

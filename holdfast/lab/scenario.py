@@ -123,11 +123,11 @@ class Run:
         """
         return _described(self)
 
-    def but(self, **changes: Any) -> "Run":
+    def replace(self, **changes: Any) -> "Run":
         """Return the run with some fields changed; those of the task by their own names.
 
         >>> from holdfast.lab import TASKS
-        >>> Run(TASKS["phishing"]).but(n_rounds=3, seed=1).task.n_rounds
+        >>> Run(TASKS["phishing"]).replace(n_rounds=3, seed=1).task.n_rounds
         3
         """
         own = {name: value for name, value in changes.items() if name in self.__dataclass_fields__}

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from ..core import nearest
 from ..errors import InputError
 from ..lab.names import SCALES
-from .claims import judged
+from .claims import judge_claims
 from .experiment import Experiment
 from .figure6 import figure6a, figure6b, figure6c
 from .real_tables import real_tables
@@ -21,7 +21,7 @@ from .table8 import table8
 from .table9 import table9
 from .table10 import table10
 
-__all__ = ["COLUMNS", "EXPERIMENTS", "experiments_named", "judged"]
+__all__ = ["COLUMNS", "EXPERIMENTS", "experiments_named", "judge_claims"]
 
 #: The tasks that there are experiments on.
 COLUMNS = (*TABLES, *REAL)

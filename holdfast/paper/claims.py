@@ -7,15 +7,15 @@ from .judging import verdicts
 from .main_claims import MAIN_CLAIMS
 from .other_claims import OTHER_CLAIMS
 
-__all__ = ["CLAIMS", "judged"]
+__all__ = ["CLAIMS", "judge_claims"]
 
 CLAIMS = (*MAIN_CLAIMS, *OTHER_CLAIMS)
 
 
-def judged(experiments: Sequence[Document]) -> list[Document]:
+def judge_claims(experiments: Sequence[Document]) -> list[Document]:
     """Return all claims with what the experiments of a document say of them.
 
-    >>> {claim["verdict"] for claim in judged([])}
+    >>> {claim["verdict"] for claim in judge_claims([])}
     {'not measured'}
     """
     return verdicts(CLAIMS, experiments)

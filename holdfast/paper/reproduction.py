@@ -13,7 +13,7 @@ from ..runs.parallel import make_runs
 from ..runs.results import checkpoint_path
 from .experiment import Experiment, runs_folder, runs_of, stored_results
 
-__all__ = ["Plan", "Progress", "carried_out", "planned"]
+__all__ = ["Plan", "Progress", "make_missing", "plan_runs"]
 
 #: How often the time that is left is reckoned anew: it costs more than to tell of a round.
 SECONDS = 1.0
@@ -23,7 +23,7 @@ SECONDS = 1.0
 class Plan:
     """All runs behind some experiments, and what is missing of them.
 
-    >>> planned([], Path("results")).missing
+    >>> plan_runs([], Path("results")).missing
     {}
     """
 
@@ -49,7 +49,7 @@ class Progress:
     failed: Mapping[str, str]
 
 
-def planned(
+def plan_runs(
     experiments: Sequence[Experiment],
     folder: Path,
     *,
@@ -61,7 +61,7 @@ def planned(
     How long it takes is told by what is stored of them, and of the experiments they are `paced_by`.
 
     >>> from holdfast.paper import experiments_named
-    >>> len(planned(experiments_named(["table8"], n_seeds=1), Path("nowhere"), tasks=["digits"]).missing)
+    >>> len(plan_runs(experiments_named(["table8"], n_seeds=1), Path("nowhere"), tasks=["digits"]).missing)
     5
     """
     runs, near = runs_of(experiments), runs_of([*experiments, *paced_by])
@@ -87,7 +87,7 @@ def planned(
     )
 
 
-def carried_out(
+def make_missing(
     plan: Plan,
     folder: Path,
     *,
@@ -98,7 +98,7 @@ def carried_out(
 ) -> Iterator[Progress]:
     """Make what is missing, and yield how far it has come; what cannot be made stops nothing else.
 
-    >>> list(carried_out(planned([], Path("nowhere")), Path("nowhere"), n_workers=1))
+    >>> list(make_missing(plan_runs([], Path("nowhere")), Path("nowhere"), n_workers=1))
     []
     """
     open_, left, told = dict(plan.missing), plan.time_left(n_workers), -SECONDS

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._support.counting import whole_share
 from ..errors import InputError
-from ..lab.choices import Numbers, chosen_run, unattacked
+from ..lab.choices import Numbers, build_run, unattacked
 from ..lab.names import task_named
 from ..lab.scenario import Run
 from .experiment import Cell, Printed
@@ -102,7 +102,7 @@ def _cell(row: Row, task: str, scale: str, n_seeds: int, stands_in_for: str | No
         task=task,
         attack="none" if row.share == 0 else row.attack,
         defence=row.defence,
-        runs=() if run is None else tuple(run.but(seed=seed) for seed in range(n_seeds)),
+        runs=() if run is None else tuple(run.replace(seed=seed) for seed in range(n_seeds)),
         n_wanted=n_seeds,
         printed=printed,
         stands_in_for=stands_in_for,
@@ -113,7 +113,7 @@ def _cell(row: Row, task: str, scale: str, n_seeds: int, stands_in_for: str | No
 def _is_known(row: Row, task: str, scale: str) -> bool:
     """Return whether these names can be run here; their settings are another matter."""
     try:
-        chosen_run(task, attack=row.attack, defence=row.defence, scale=scale)
+        build_run(task, attack=row.attack, defence=row.defence, scale=scale)
     except InputError:
         return False
     return True
@@ -128,7 +128,7 @@ def _run(row: Row, task: str, scale: str) -> Run | None:
     settings = {**_usual(row, task), **row.settings}
     if scale == "smoke":
         settings |= QUICK.get(row.defence, {})
-    run = chosen_run(
+    run = build_run(
         task, attack=row.attack, defence=row.defence, settings=settings, numbers=numbers, scale=scale
     )
     run = run if share else unattacked(run)

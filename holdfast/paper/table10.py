@@ -41,7 +41,7 @@ def table10(*, scale: str = "cpu", n_seeds: int = 3, tasks: Iterable[str] = LIKE
 def _rows(scale: str) -> Iterable[Row]:
     label = "i.i.d. (everything)"
     yield _row(label, _everything_at_length if scale == "paper" else _everything)
-    yield Row("i.i.d. (equal shares)", change=lambda run: run.but(split=bind(iid)))
+    yield Row("i.i.d. (equal shares)", change=lambda run: run.replace(split=bind(iid)))
     for alpha in (1.0, 0.5):
         yield _row(f"Dirichlet, α {alpha}", partial(_uneven, alpha=alpha))
     yield _row("Dirichlet, α 0.2", partial(_uneven, alpha=0.2), tasks=("digits", "cifar10"))
@@ -55,14 +55,14 @@ def _everything(run: Run) -> Run | None:
     """Return everything for everybody, seen for as long as an equal share of it would be."""
     if run.task.name == "cifar10":
         return None
-    return run.but(split=bind(everything), epochs=run.task.epochs / run.task.n_clients)
+    return run.replace(split=bind(everything), epochs=run.task.epochs / run.task.n_clients)
 
 
 def _everything_at_length(run: Run) -> Run:
-    return run.but(split=bind(everything))
+    return run.replace(split=bind(everything))
 
 
 def _uneven(run: Run, *, alpha: float) -> Run:
     # Of 26 digits that a client has on average, few draws give everybody ten at the lowest alpha.
     n_least = 5 if run.task.name == "digits" and alpha < 0.5 else 10
-    return run.but(split=bind(dirichlet, alpha=alpha, n_least=n_least))
+    return run.replace(split=bind(dirichlet, alpha=alpha, n_least=n_least))

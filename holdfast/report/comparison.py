@@ -60,8 +60,8 @@ class Standing:
 def runs_of(contest: Mapping[str, Sequence[Run]]) -> list[Run]:
     """Return all runs that the standings need: those under attack, and the same without.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> len(runs_of({"median": [chosen_run("digits", attack="edge-case", defence="median")]}))
+    >>> from holdfast.lab.choices import build_run
+    >>> len(runs_of({"median": [build_run("digits", attack="edge-case", defence="median")]}))
     2
     """
     attacked = [run for runs in contest.values() for run in runs]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..lab.choices import Numbers, chosen_run, unattacked
+from ..lab.choices import Numbers, build_run, unattacked
 from ..lab.scenario import Run
 from ..runs.results import Result, load_result
 
@@ -77,7 +77,7 @@ def contests(*, seed: int = 0, n_rounds: int | None = None) -> list[Contest]:
             title,
             story,
             {
-                name: chosen_run(task, attack=attack, defence=name, seed=seed, numbers=numbers)
+                name: build_run(task, attack=attack, defence=name, seed=seed, numbers=numbers)
                 for name in DEFENCES
             },
         )

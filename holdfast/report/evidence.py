@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..paper import experiments_named, judged
+from ..paper import experiments_named
 from ..paper.experiment import Document, Experiment, document
 from . import studies
 
@@ -42,7 +42,7 @@ def evidence(
     wanted = [name for name in STUDIES if name in names or "all" in names]
     tables = experiments_named([name for name in names if name not in STUDIES], scale=scale, n_seeds=n_seeds)
     found = [study_experiment(name, folder, scale=scale, n_seeds=n_seeds, made=made) for name in wanted]
-    return document([*tables, *(one for one in found if one)], folder, scale=scale, judge=judged)
+    return document([*tables, *(one for one in found if one)], folder, scale=scale, judge=judge_claims)
 
 
 def study_experiment(

@@ -45,11 +45,11 @@ def in_words(seconds: float) -> str:
 class Pace:
     """Seconds that a piece of work took, by the kind of run, or else by its task's data.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> pace, run = Pace(), chosen_run("digits")
+    >>> from holdfast.lab.choices import build_run
+    >>> pace, run = Pace(), build_run("digits")
     >>> pace.seconds_a_round(run)
     >>> pace.heard(run, n_rounds=2, seconds=6.0)
-    >>> pace.seconds_a_round(run), pace.seconds_a_round(run.but(n_per_round=10))
+    >>> pace.seconds_a_round(run), pace.seconds_a_round(run.replace(n_per_round=10))
     (3.0, 1.5)
     """
 

@@ -18,10 +18,10 @@ from .._support.atomic import write_whole
 from .._support.counting import check_whole
 from ..errors import DataError
 from ..lab.scenario import Run
-from ..lab.simulation import Record, State, loaded, simulate
+from ..lab.simulation import Record, State, load_once, simulate
 from .checkpoints import load_checkpoint, save_checkpoint
 
-__all__ = ["Result", "checkpoint_path", "load_result", "recorded", "result_path"]
+__all__ = ["Result", "checkpoint_path", "load_result", "result_path", "run_and_record"]
 
 log = logging.getLogger("holdfast")
 
@@ -92,7 +92,7 @@ def load_result(run: Run, folder: Path, *, device: str = "cpu") -> Result:
     """Return what is stored of a run; a DataError if nothing is, or not by this version, or not of this run.
 
     >>> from holdfast.lab import TASKS
-    >>> load_result(Run(TASKS["phishing"]).but(seed=7), Path("nowhere"))  # doctest: +ELLIPSIS
+    >>> load_result(Run(TASKS["phishing"]).replace(seed=7), Path("nowhere"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     holdfast.errors.DataError: no result at nowhere...json
     """
@@ -118,7 +118,7 @@ def load_result(run: Run, folder: Path, *, device: str = "cpu") -> Result:
     return found
 
 
-def recorded(
+def run_and_record(
     run: Run, folder: Path, *, resume: bool = True, every: int = 5, device: str = "cpu"
 ) -> Iterator[Result]:
     """Yield the result so far: once at the start, then after each round; the files follow `every` few rounds.
@@ -129,8 +129,8 @@ def recorded(
 
     >>> import tempfile
     >>> from holdfast.lab import TASKS
-    >>> run = Run(TASKS["phishing"]).but(n_rounds=2, n_clients=20, n_per_round=5)
-    >>> *_, result = recorded(run, Path(tempfile.mkdtemp()))
+    >>> run = Run(TASKS["phishing"]).replace(n_rounds=2, n_clients=20, n_per_round=5)
+    >>> *_, result = run_and_record(run, Path(tempfile.mkdtemp()))
     >>> result.finished, result.series("round")
     (True, [1, 2])
     """
@@ -145,7 +145,7 @@ def recorded(
         result_path(run, folder).unlink(missing_ok=True)
         checkpoint_path(run, folder).unlink(missing_ok=True)
     yield result
-    result = replace(result, data=loaded(run.task.data).checksum)
+    result = replace(result, data=load_once(run.task.data).checksum)
     for record, after in simulate(run, after=state, device=device):
         result = replace(result, records=(*result.records, as_stored(record)))
         if record.round % every == 0 or record.round == run.task.n_rounds:
@@ -167,7 +167,7 @@ def _found(run: Run, folder: Path, device: str) -> tuple[Result, State | None]:
         result = load_result(run, folder, device=device)
         if result.finished and not checkpoint_path(run, folder).exists():
             return result, None  # the final model was thrown away
-        if result.data != loaded(run.task.data).checksum:
+        if result.data != load_once(run.task.data).checksum:
             raise DataError(f"{result_path(run, folder)} was made from other examples of {result.task}")
         if not checkpoint_path(run, folder).exists():
             return start, None  # just begun

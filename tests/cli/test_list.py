@@ -11,12 +11,12 @@ from holdfast.lab.catalogue import BY_TASK
 from .test_run import holdfast
 
 
-def listed(kind):
+def list_entries(kind):
     return json.loads(holdfast("list", kind, "--json").stdout)
 
 
 def test_every_defence_is_listed_with_every_setting():
-    entries = {entry["name"]: entry["settings"] for entry in listed("defences")}
+    entries = {entry["name"]: entry["settings"] for entry in list_entries("defences")}
     assert set(entries) == {*aggregators.__all__, *CLIENT_SIDE}
     for name, settings in entries.items():
         if name in CLIENT_SIDE:
@@ -30,11 +30,11 @@ def test_every_defence_is_listed_with_every_setting():
 
 
 def test_every_attack_that_is_listed_can_be_run():
-    from holdfast.lab.choices import chosen_run
+    from holdfast.lab.choices import build_run
 
-    for entry in listed("attacks"):
+    for entry in list_entries("attacks"):
         for task in entry["tasks"] or ["phishing", "digits"]:
-            run = chosen_run(
+            run = build_run(
                 task,
                 attack=entry["name"],
                 settings={
@@ -43,25 +43,25 @@ def test_every_attack_that_is_listed_can_be_run():
                     if value != BY_TASK
                 },
             )
-            assert run == chosen_run(task, attack=entry["name"])
+            assert run == build_run(task, attack=entry["name"])
 
 
 def test_every_setting_of_a_task_can_be_set():
-    from holdfast.lab.choices import chosen_run
+    from holdfast.lab.choices import build_run
 
-    for entry in listed("tasks"):
+    for entry in list_entries("tasks"):
         settings = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in entry["settings"].items()
             if name not in ("n_rounds", "n_clients", "n_per_round")
         }
-        assert chosen_run(entry["name"], settings=settings) == chosen_run(entry["name"])
+        assert build_run(entry["name"], settings=settings) == build_run(entry["name"])
 
 
 @pytest.mark.parametrize("kind", ["tasks", "attacks", "defences"])
 def test_the_table_has_a_line_for_each_and_an_example(kind):
     output = holdfast("list", kind).output
-    for entry in listed(kind):
+    for entry in list_entries(kind):
         assert f" {entry['name']} " in output
         assert all(f"{name} = " in output for name in entry["settings"])
     assert "For example: holdfast run" in output

@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="torch is not installed (pip install holdfas
 from holdfast.cli import app
 from holdfast.paper import experiments_named
 from holdfast.paper.experiment import runs_folder
-from holdfast.runs.results import recorded
+from holdfast.runs.results import run_and_record
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     (table,) = experiments_named(["table4"], scale="smoke", n_seeds=1, tasks=["phishing"])
     for cell in [cell for cell in table.cells if cell.runs][:2]:
-        for _ in recorded(cell.runs[0], runs_folder(folder)):
+        for _ in run_and_record(cell.runs[0], runs_folder(folder)):
             pass
     return folder
 

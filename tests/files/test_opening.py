@@ -5,7 +5,7 @@ import pytest
 
 from holdfast.errors import DataError
 from holdfast.files import save_tensors
-from holdfast.files.opening import opened_by_client, opened_own
+from holdfast.files.opening import open_from_client, open_own
 from holdfast.updates.layout import Unfit
 
 
@@ -16,7 +16,7 @@ def path(tmp_path):
 
 
 def test_a_part_of_a_tensor_is_read_in_flat_order(path):
-    tensor = opened_own(path, name="it").tensors["w"]
+    tensor = open_own(path, name="it").tensors["w"]
     part = tensor.part(slice(3, 9)).part(slice(1, 4))
     out = np.empty(2, np.float32)
     part.read(1, out)
@@ -26,31 +26,31 @@ def test_a_part_of_a_tensor_is_read_in_flat_order(path):
 
 def test_the_servers_own_file_may_be_a_link_and_a_clients_may_not(path, tmp_path):
     (tmp_path / "link").symlink_to(path)
-    base = opened_own(tmp_path / "link", name="the base")
+    base = open_own(tmp_path / "link", name="the base")
     with pytest.raises(Unfit, match="symbolic link"):
-        opened_by_client(tmp_path / "link", base)
+        open_from_client(tmp_path / "link", base)
 
 
 def test_files_are_closed_when_nothing_refers_to_them(path):
     before = len(os.listdir("/proc/self/fd"))
-    model = opened_own(path, name="it")
+    model = open_own(path, name="it")
     assert len(os.listdir("/proc/self/fd")) == before + 1
     del model
     assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_too_many_open_files_are_not_the_clients_fault(path, monkeypatch):
-    base = opened_own(path, name="the base")
+    base = open_own(path, name="the base")
 
     def full(*_, **__):
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(os, "open", full)
     with pytest.raises(OSError, match="Too many open files"):
-        opened_by_client(path, base)
+        open_from_client(path, base)
 
 
 def test_a_damaged_file_of_the_servers_own_is_an_error_with_its_name(path):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(DataError, match=r"the base, .*m.safetensors, has \d+ bytes, but its header tells of"):
-        opened_own(path, name="the base")
+        open_own(path, name="the base")

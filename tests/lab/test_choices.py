@@ -1,12 +1,12 @@
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.lab.choices import Numbers, chosen_contest, chosen_run, unattacked
+from holdfast.lab.choices import Numbers, build_contest, build_run, unattacked
 
 
 def test_a_setting_finds_the_function_it_belongs_to():
     settings = {"tau": 0.5, "value": 0.3, "factor": 2.0, "lr": 0.2, "epochs": 2, "poison_fraction": 0.1}
-    run = chosen_run(
+    run = build_run(
         "phishing", attack="edge-case+replacement", defence="invariant", settings={**settings, "n_train": 900}
     )
     assert dict(run.defence.aggregate.settings)["tau"] == 0.5
@@ -18,57 +18,57 @@ def test_a_setting_finds_the_function_it_belongs_to():
 
 
 def test_one_of_several_crafts_can_be_meant():
-    run = chosen_run(
+    run = build_run(
         "phishing",
         attack="edge-case+replacement+sign-flip",
         settings={"sign_flip.factor": 3.0, "boost.factor": 7},
     )
     assert [dict(craft.settings)["factor"] for craft in run.attack.crafts] == [7, 3.0]
     with pytest.raises(InputError, match=r"write boost\.factor or sign_flip\.factor"):
-        chosen_run("phishing", attack="edge-case+replacement+sign-flip", settings={"factor": 3.0})
+        build_run("phishing", attack="edge-case+replacement+sign-flip", settings={"factor": 3.0})
 
 
 def test_how_clients_train_and_the_model_answers_under_a_defence_can_be_set():
     settings = {"threshold": 0.2, "n_inversion_steps": 3, "flip_compact.lr": 0.05}
-    run = chosen_run("digits", defence="flip", settings=settings)
+    run = build_run("digits", defence="flip", settings=settings)
     trained = dict(run.defence.train.settings)
     assert (trained["n_inversion_steps"], trained["lr"], trained["momentum"]) == (3, 0.05, 0.9)
     assert dict(run.defence.predict.settings) == {"threshold": 0.2}
     assert (
-        dict(chosen_run("digits", defence="flip-full", settings={"n_pairs": 7}).defence.train.settings)[
+        dict(build_run("digits", defence="flip-full", settings={"n_pairs": 7}).defence.train.settings)[
             "n_pairs"
         ]
         == 7
     )
     with pytest.raises(InputError, match=r"write flip_compact\.lr or batched_sgd\.lr"):
-        chosen_run("digits", defence="flip", settings={"lr": 0.05})
+        build_run("digits", defence="flip", settings={"lr": 0.05})
 
 
 def test_a_fifth_of_the_clients_is_malicious_however_many_there_are():
-    assert chosen_run("digits", attack="edge-case", numbers=Numbers(n_clients=30)).attack.n_malicious == 6
-    assert chosen_run("digits", attack="edge-case", numbers=Numbers(n_malicious=1)).attack.n_malicious == 1
+    assert build_run("digits", attack="edge-case", numbers=Numbers(n_clients=30)).attack.n_malicious == 6
+    assert build_run("digits", attack="edge-case", numbers=Numbers(n_malicious=1)).attack.n_malicious == 1
 
 
 def test_without_attackers_only_the_measure_of_the_attack_is_left():
-    run = unattacked(chosen_run("digits", attack="edge-case+collude+adaptive", defence="krum"))
-    assert run == unattacked(chosen_run("digits", attack="edge-case+alie", defence="krum"))
+    run = unattacked(build_run("digits", attack="edge-case+collude+adaptive", defence="krum"))
+    assert run == unattacked(build_run("digits", attack="edge-case+alie", defence="krum"))
     assert run.attack.backdoor is not None
     assert dict(run.defence.aggregate.settings) == {"n_malicious": 4}
 
 
 def test_a_contest_differs_in_defence_and_seed_alone():
-    contest = chosen_contest("digits", ["fedavg", "and-mask"], n_seeds=2, attack="edge-case")
+    contest = build_contest("digits", ["fedavg", "and-mask"], n_seeds=2, attack="edge-case")
     assert [[run.seed for run in runs] for runs in contest.values()] == [[0, 1], [0, 1]]
     assert len({(run.task, run.attack) for runs in contest.values() for run in runs}) == 1
     assert len({run.key for runs in contest.values() for run in runs}) == 4
 
 
 def test_a_setting_of_a_contest_goes_to_the_defences_that_have_it():
-    contest = chosen_contest("phishing", ["invariant", "fedavg"], settings={"tau": 0.4, "lr": 0.05})
+    contest = build_contest("phishing", ["invariant", "fedavg"], settings={"tau": 0.4, "lr": 0.05})
     assert dict(contest["invariant"][0].defence.aggregate.settings)["tau"] == 0.4
     assert {dict(runs[0].task.train.settings)["lr"] for runs in contest.values()} == {0.05}
 
 
 def test_a_setting_that_no_defence_of_a_contest_has_is_refused():
     with pytest.raises(InputError, match="no setting 'alpha'"):
-        chosen_contest("phishing", ["and-mask", "fedavg"], settings={"alpha": 0.4})
+        build_contest("phishing", ["and-mask", "fedavg"], settings={"alpha": 0.4})

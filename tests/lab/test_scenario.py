@@ -33,7 +33,7 @@ def test_the_default_is_nobody_attacking_and_plain_averaging():
 )
 def test_a_run_that_cannot_be_run_is_refused_when_it_is_written(wrong, needed):
     with pytest.raises(InputError, match=needed):
-        Run(TOY).but(**wrong)
+        Run(TOY).replace(**wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"poison_fraction": -0.1}, {"exposure": 1.1}, {"exposure": -0.1}])
@@ -44,7 +44,7 @@ def test_shares_that_are_none_are_refused(wrong):
 
 def test_but_changes_the_run_and_its_task_and_leaves_the_first_alone():
     run = Run(TOY)
-    other = run.but(n_rounds=7, seed=5)
+    other = run.replace(n_rounds=7, seed=5)
     assert (other.task.n_rounds, other.seed) == (7, 5)
     assert (run.task.n_rounds, run.seed) == (3, 0)
     with pytest.raises(FrozenInstanceError):
@@ -54,18 +54,18 @@ def test_but_changes_the_run_and_its_task_and_leaves_the_first_alone():
 def test_the_key_changes_with_everything_that_changes_a_result():
     run = Run(TOY, Attack("some", 2))
     others = [
-        run.but(seed=1),
-        run.but(n_rounds=4),
-        run.but(sampling="fixed"),
-        run.but(defence=Defence("krum", bind(krum, n_malicious=2))),
-        run.but(defence=Defence("krum", bind(krum, n_malicious=1))),
-        run.but(attack=replace(run.attack, poison_fraction=0.25)),
-        run.but(attack=replace(run.attack, train=TOY.train)),
-        run.but(attack=replace(run.attack, rounds=range(1, 2))),
+        run.replace(seed=1),
+        run.replace(n_rounds=4),
+        run.replace(sampling="fixed"),
+        run.replace(defence=Defence("krum", bind(krum, n_malicious=2))),
+        run.replace(defence=Defence("krum", bind(krum, n_malicious=1))),
+        run.replace(attack=replace(run.attack, poison_fraction=0.25)),
+        run.replace(attack=replace(run.attack, train=TOY.train)),
+        run.replace(attack=replace(run.attack, rounds=range(1, 2))),
     ]
     keys = [run.key, *(other.key for other in others)]
     assert len(set(keys)) == len(keys)
-    assert run.but().key == run.key
+    assert run.replace().key == run.key
 
 
 def test_the_key_is_the_same_in_another_process():

@@ -67,21 +67,21 @@ def sent(run):
         seen.append((np.array(clients), np.array(updates), np.array(weights)))
         return Aggregate(seen[-1][1].mean(axis=0))
 
-    return seen, records(run.but(defence=defended(watching)))
+    return seen, records(run.replace(defence=defended(watching)))
 
 
 def test_a_model_learns_and_a_backdoor_is_planted_in_plain_averaging():
-    last = records(Run(TOY, MARKED).but(n_rounds=12))[-1]
+    last = records(Run(TOY, MARKED).replace(n_rounds=12))[-1]
     assert last.accuracy > 0.8
     assert last.attack_success > 0.9
-    clean = records(Run(TOY, replace(MARKED, n_malicious=0)).but(n_rounds=12))[-1]
+    clean = records(Run(TOY, replace(MARKED, n_malicious=0)).replace(n_rounds=12))[-1]
     assert clean.attack_success < 0.7
 
 
 def test_same_seed_same_bits_and_another_seed_others():
     run = Run(TOY, MARKED)
     assert bits(run) == bits(run)
-    assert bits(run)[0] != bits(run.but(seed=1))[0]
+    assert bits(run)[0] != bits(run.replace(seed=1))[0]
 
 
 def test_same_seed_same_bits_in_another_process():
@@ -98,18 +98,18 @@ def test_same_seed_same_bits_in_another_process():
 @pytest.mark.parametrize("rule", ["sparsefed", "weak_dp", "fltrust"])
 def test_going_on_from_a_state_gives_the_same_bits(rule):
     craft = bind(crafts.adaptive)
-    run = Run(TOY, replace(MARKED, crafts=(craft,)), defended(getattr(aggregators, rule))).but(n_rounds=4)
+    run = Run(TOY, replace(MARKED, crafts=(craft,)), defended(getattr(aggregators, rule))).replace(n_rounds=4)
     states = [state for _, state in simulate(run)]
     assert bits(run, after=states[1]) == bits(run)[2:]
     assert list(simulate(run, after=states[-1])) == []
 
 
 def test_the_order_of_clients_and_what_attackers_draw_do_not_change_honest_training():
-    seen, _ = sent(Run(TOY, MARKED).but(n_rounds=1))
-    other, _ = sent(Run(TOY, replace(MARKED, crafts=(bind(crafts.gaussian),))).but(n_rounds=1))
+    seen, _ = sent(Run(TOY, MARKED).replace(n_rounds=1))
+    other, _ = sent(Run(TOY, replace(MARKED, crafts=(bind(crafts.gaussian),))).replace(n_rounds=1))
     differ = (seen[0][1] != other[0][1]).any(axis=1)
     assert 0 < differ.sum() < len(differ)
-    _, (record,) = sent(Run(TOY, MARKED).but(n_rounds=1))
+    _, (record,) = sent(Run(TOY, MARKED).replace(n_rounds=1))
     assert set(seen[0][0][differ]) == set(record.attackers)
 
 
@@ -135,14 +135,14 @@ def test_fixed_sampling_has_the_golden_counts(case):
 
 
 def test_who_is_malicious_is_fixed_for_the_run():
-    found = records(Run(TOY, MARKED).but(n_rounds=30, train=bind(idle)))
+    found = records(Run(TOY, MARKED).replace(n_rounds=30, train=bind(idle)))
     assert len({client for record in found for client in record.attackers}) == 4
 
 
 def test_attackers_attack_in_their_rounds_and_are_honest_in_others():
     run = Run(TOY, replace(MARKED, rounds=range(2, 3)), sampling="fixed")
     assert [record.n_attackers for record in records(run)] == [0, 3, 0]
-    assert bits(run)[0] == bits(run.but(attack=replace(MARKED, n_malicious=4, poison_fraction=0.0)))[0]
+    assert bits(run)[0] == bits(run.replace(attack=replace(MARKED, n_malicious=4, poison_fraction=0.0)))[0]
 
 
 def test_nobodys_attack_has_no_success_to_measure():
@@ -179,7 +179,7 @@ def test_the_server_trains_only_for_a_rule_that_asks():
 
 
 def test_fltrust_gets_a_reference():
-    last = records(Run(TOY, defence=defended(aggregators.fltrust)).but(n_rounds=8))[-1]
+    last = records(Run(TOY, defence=defended(aggregators.fltrust)).replace(n_rounds=8))[-1]
     assert last.accuracy > 0.8
 
 
@@ -244,7 +244,7 @@ def test_a_hostile_craft_does_not_stop_the_round():
 )
 def test_crafts_get_what_they_ask_for(craft, settings):
     run = Run(TOY, replace(MARKED, crafts=(bind(craft, **settings),)), sampling="fixed")
-    assert bits(run)[0] != bits(run.but(attack=MARKED))[0]
+    assert bits(run)[0] != bits(run.replace(attack=MARKED))[0]
 
 
 def test_exposed_originals_go_round_the_honest_clients_rightly_labelled():
@@ -281,7 +281,7 @@ def test_distributed_attackers_keep_one_part_each():
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch):
-    run = Run(TOY, MARKED).but(n_together=2)
+    run = Run(TOY, MARKED).replace(n_together=2)
     found = []
     for n_threads in ("1", "3"):
         monkeypatch.setenv("HOLDFAST_THREADS", n_threads)
@@ -297,7 +297,7 @@ def with_statistics():
 
 @pytest.mark.parametrize("rule", ["fedavg", "invariant"])
 def test_a_networks_buffers_are_combined_and_go_on_with_the_state(rule):
-    run = Run(TOY, MARKED, defended(getattr(aggregators, rule))).but(
+    run = Run(TOY, MARKED, defended(getattr(aggregators, rule))).replace(
         model=bind(with_statistics), train=bind(sgd, lr=0.3), n_rounds=6
     )
     states = [state for _, state in simulate(run)]
@@ -337,15 +337,15 @@ def test_a_client_gets_back_what_its_training_kept():
         seen.extend(int(own["n"]) for own in kept)
         return Trained(np.zeros((len(shards), params.size), np.float32), memory=kept)
 
-    states = [state for _, state in simulate(Run(TOY).but(train=bind(counting), n_rounds=4))]
+    states = [state for _, state in simulate(Run(TOY).replace(train=bind(counting), n_rounds=4))]
     assert max(seen) > 1
     assert sum(int(own["n"]) for own in states[-1].memory.values()) == 4 * 6
 
 
 def test_a_warm_start_begins_with_the_servers_own_examples():
-    cold, warm = (records(Run(TOY).but(warm_epochs=epochs, train=bind(idle)))[-1] for epochs in (0, 5))
+    cold, warm = (records(Run(TOY).replace(warm_epochs=epochs, train=bind(idle)))[-1] for epochs in (0, 5))
     assert cold.accuracy == warm.accuracy
-    cold, warm = (records(Run(TOY).but(warm_epochs=epochs, n_rounds=1))[-1] for epochs in (0, 20))
+    cold, warm = (records(Run(TOY).replace(warm_epochs=epochs, n_rounds=1))[-1] for epochs in (0, 20))
     assert warm.accuracy > cold.accuracy
 
 
@@ -353,13 +353,13 @@ def test_examples_are_augmented_anew_each_round_and_a_trigger_stays_in_its_place
     def mirrored(x, *, rng):
         return x * float(rng.choice([-1, 1]))
 
-    run = Run(TOY, attack(distributed_values, features=(2,), value=TRIGGER, n_parts=1)).but(
+    run = Run(TOY, attack(distributed_values, features=(2,), value=TRIGGER, n_parts=1)).replace(
         augment=bind(mirrored)
     )
     still = replace(run.attack, backdoor=bind(unmoved))
     signs = [np.sign(shard.x[:, 3]).sum() for shard in watched(run, n_rounds=4)[0]]
     assert len(set(np.sign(signs))) > 1
-    marked = np.concatenate([shard.x[:, 2] for shard in watched(run.but(attack=still), n_rounds=4)[1]])
+    marked = np.concatenate([shard.x[:, 2] for shard in watched(run.replace(attack=still), n_rounds=4)[1]])
     assert (marked[np.abs(marked) > 10] > 0).all()
 
 
@@ -372,7 +372,7 @@ def test_a_network_that_draws_random_numbers_is_refused():
         return torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.Dropout(0.5))
 
     with pytest.raises(InputError, match="cannot repeat"):
-        records(Run(TOY).but(model=bind(drawing)))
+        records(Run(TOY).replace(model=bind(drawing)))
 
 
 def test_training_that_returns_the_wrong_shape_is_named():
@@ -380,4 +380,4 @@ def test_training_that_returns_the_wrong_shape_is_named():
         return np.zeros((1, 1))
 
     with pytest.raises(InputError, match="wrong must return an update of"):
-        records(Run(TOY).but(train=bind(wrong)))
+        records(Run(TOY).replace(train=bind(wrong)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.paper import judged
+from holdfast.paper import judge_claims
 from holdfast.paper.claims import CLAIMS
 from holdfast.paper.figure6 import ALPHAS, PER_ROUND, TAUS
 
@@ -12,7 +12,7 @@ STUDIED = {"claim-11", "claim-12", "minima"}
 
 
 def verdicts(experiments):
-    return {(one["id"], one["task"]): one["verdict"] for one in judged(experiments)}
+    return {(one["id"], one["task"]): one["verdict"] for one in judge_claims(experiments)}
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_claim_is_not_measured_while_a_number_is_missing(printed):
     for cell in printed["table1"]["cells"]:
         if cell["row"] == "FLIP":
             cell["measured"] = None
-    found = {(one["id"], one["task"]): one for one in judged(list(printed.values()))}
+    found = {(one["id"], one["task"]): one for one in judge_claims(list(printed.values()))}
     assert found["claim-6c", "cifar10"]["verdict"] == "not measured"
     assert found["claim-6c", "cifar10"]["numbers"] == "missing: FLIP on cifar10 (table1)"
     assert found["claim-6a", "cifar10"]["verdict"] == "holds"
@@ -107,7 +107,7 @@ def test_a_claim_is_not_measured_while_a_number_is_missing(printed):
 
 
 def test_a_stand_in_is_called_one_and_every_verdict_has_its_scale(printed):
-    found = {(one["id"], one["task"]): one for one in judged(list(printed.values()))}
+    found = {(one["id"], one["task"]): one for one in judge_claims(list(printed.values()))}
     assert found["claim-1", "digits"]["stands_in_for"] == "cifar10"
     assert found["claim-1", "cifar10"]["stands_in_for"] is None
     assert found["claim-1", "phishing"]["stands_in_for"] is None
@@ -116,7 +116,7 @@ def test_a_stand_in_is_called_one_and_every_verdict_has_its_scale(printed):
 
 def test_what_a_study_finds_is_taken_over(printed):
     printed["figure6a"]["studies"]["findings"][0] |= {"holds": False, "numbers": "rises most"}
-    found = {(one["id"], one["task"]): one for one in judged(list(printed.values()))}
+    found = {(one["id"], one["task"]): one for one in judge_claims(list(printed.values()))}
     assert found["claim-11", "cifar10"]["verdict"] == "does not hold"
     assert found["claim-11", "cifar10"]["numbers"] == "rises most"
     assert found["claim-11", "digits"]["verdict"] == "not measured"

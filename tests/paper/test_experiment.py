@@ -11,7 +11,7 @@ from holdfast.paper.experiment import (
     runs_of,
     stored_results,
 )
-from holdfast.runs.results import load_result, recorded
+from holdfast.runs.results import load_result, run_and_record
 
 from ..runs.test_results import stopped
 from ..runs.tiny import tiny_run
@@ -28,7 +28,7 @@ def experiment(*cells):
 
 def made(folder, *runs):
     for run in runs:
-        list(recorded(run, runs_folder(folder)))
+        list(run_and_record(run, runs_folder(folder)))
     return [load_result(run, runs_folder(folder)) for run in runs]
 
 
@@ -92,10 +92,10 @@ def test_a_run_is_told_of_once_with_its_attackers_and_what_was_trimmed_of_whom(t
 
 
 def test_results_are_read_without_the_data(tmp_path, monkeypatch):
-    from holdfast.lab.choices import chosen_run
+    from holdfast.lab.choices import build_run
 
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "nothing"))
-    run = chosen_run("cifar10", attack="edge-case", scale="smoke")
+    run = build_run("cifar10", attack="edge-case", scale="smoke")
     assert stored_results({run.key: run}, tmp_path) == {}
     assert document([experiment(cell(run))], tmp_path, scale="smoke")["runs"] == {}
 

@@ -2,8 +2,8 @@ import pytest
 
 from holdfast.paper import experiments_named
 from holdfast.paper.experiment import Cell, Experiment, document, runs_folder
-from holdfast.paper.reproduction import carried_out, planned
-from holdfast.runs.results import checkpoint_path, load_result, recorded
+from holdfast.paper.reproduction import make_missing, plan_runs
+from holdfast.runs.results import checkpoint_path, load_result, run_and_record
 
 from ..runs.test_results import stopped
 from ..runs.tiny import tiny_run
@@ -18,9 +18,9 @@ def experiment(*runs):
 
 def test_a_plan_is_what_is_missing_the_first_seeds_first(tmp_path):
     runs = [tiny_run(seed=1), tiny_run(), tiny_run("median")]
-    list(recorded(runs[2], runs_folder(tmp_path)))
+    list(run_and_record(runs[2], runs_folder(tmp_path)))
     stopped(runs[0], runs_folder(tmp_path), after=2, every=1)
-    plan = planned([experiment(*runs)], tmp_path)
+    plan = plan_runs([experiment(*runs)], tmp_path)
     assert list(plan.missing.values()) == [runs[1], runs[0]]
     assert plan.n_done[runs[0].key] == 2
     assert plan.time_left(1).seconds > 0
@@ -29,32 +29,32 @@ def test_a_plan_is_what_is_missing_the_first_seeds_first(tmp_path):
 
 def test_missing_runs_are_made_and_what_cannot_be_made_stops_nothing(tmp_path):
     runs = [tiny_run("krum", n_malicious=5), tiny_run(), tiny_run(seed=1)]
-    plan = planned([experiment(*runs)], tmp_path)
-    *_, last = carried_out(plan, tmp_path, n_workers=1)
+    plan = plan_runs([experiment(*runs)], tmp_path)
+    *_, last = make_missing(plan, tmp_path, n_workers=1)
     assert (last.n_finished, last.left.seconds) == (2, 0.0)
     assert list(last.failed) == [runs[0].key]
     assert "krum needs" in last.failed[runs[0].key]
     assert load_result(runs[2], runs_folder(tmp_path)).finished
     assert not checkpoint_path(runs[2], runs_folder(tmp_path)).exists()
-    assert list(planned([experiment(*runs)], tmp_path).missing) == [runs[0].key]
+    assert list(plan_runs([experiment(*runs)], tmp_path).missing) == [runs[0].key]
 
 
 def test_models_are_kept_if_asked_for(tmp_path):
     run = tiny_run()
-    list(carried_out(planned([experiment(run)], tmp_path), tmp_path, n_workers=1, keep_models=True))
+    list(make_missing(plan_runs([experiment(run)], tmp_path), tmp_path, n_workers=1, keep_models=True))
     assert checkpoint_path(run, runs_folder(tmp_path)).exists()
 
 
 def test_a_task_without_its_data_is_left_out_and_said_to_be(tmp_path, monkeypatch):
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "nothing"))
-    plan = planned(experiments_named(["table1"], scale="smoke", n_seeds=1), tmp_path)
+    plan = plan_runs(experiments_named(["table1"], scale="smoke", n_seeds=1), tmp_path)
     assert set(plan.without_data) == {"cifar10", "twitter"}
     assert {run.task.name for run in plan.missing.values()} == {"phishing", "digits"}
     assert plan.unknown == ()
 
 
 def test_only_the_tasks_that_were_asked_for_are_made(tmp_path):
-    plan = planned(experiments_named(["table8"], scale="smoke", n_seeds=1), tmp_path, tasks=["digits"])
+    plan = plan_runs(experiments_named(["table8"], scale="smoke", n_seeds=1), tmp_path, tasks=["digits"])
     assert {run.task.name for run in plan.missing.values()} == {"digits"}
 
 
@@ -64,5 +64,5 @@ def test_what_is_unknown_is_named(table, tmp_path, monkeypatch):
 
     monkeypatch.setattr(lab, "TASKS", {name: lab.TASKS[name] for name in ("phishing", "digits")})
     experiments = experiments_named([table], scale="smoke", n_seeds=1)
-    assert planned(experiments, tmp_path).unknown == ("cifar10", "twitter")
+    assert plan_runs(experiments, tmp_path).unknown == ("cifar10", "twitter")
     assert document(experiments, tmp_path, scale="smoke")["experiments"][0]["columns"][2] == "cifar10"

@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 
 from holdfast.errors import DataError
-from holdfast.lab.choices import chosen_contest
+from holdfast.lab.choices import build_contest
 from holdfast.report.comparison import Standing, runs_of, standings
 from holdfast.runs.results import Result
 
 
 def result(accuracy, success):
-    run = chosen_contest("phishing", ["median"])["median"][0]
+    run = build_contest("phishing", ["median"])["median"][0]
     return replace(Result.start(run), records=({"accuracy": accuracy, "attack_success": success},))
 
 
@@ -26,11 +26,11 @@ def test_without_a_backdoor_there_is_no_success_to_tell():
 
 
 def test_every_attacked_run_has_a_twin_without_attackers():
-    runs = runs_of(chosen_contest("digits", ["median", "rfa"], n_seeds=2, attack="edge-case"))
+    runs = runs_of(build_contest("digits", ["median", "rfa"], n_seeds=2, attack="edge-case"))
     assert len({run.key for run in runs}) == 8
     assert sorted({run.attack.n_malicious for run in runs}) == [0, 10]
 
 
 def test_a_result_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DataError, match="no result at"):
-        standings(chosen_contest("digits", ["median"]), tmp_path)
+        standings(build_contest("digits", ["median"]), tmp_path)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.paper import experiments_named, judged
+from holdfast.paper import experiments_named
 from holdfast.paper.experiment import document
 from holdfast.report.texts import check_format, document_text
 
@@ -13,7 +13,7 @@ from holdfast.report.texts import check_format, document_text
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nothing")
-    return document(experiments_named(["table4", "table5"]), folder, scale="cpu", judge=judged)
+    return document(experiments_named(["table4", "table5"]), folder, scale="cpu", judge=judge_claims)
 
 
 def test_csv_is_one_table_with_one_head(found):

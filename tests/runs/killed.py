@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from holdfast.lab.simulation import simulate
-from holdfast.runs.results import recorded
+from holdfast.runs.results import run_and_record
 
 from .tiny import tiny_run
 
@@ -17,7 +17,7 @@ RUN = tiny_run("sparsefed", "edge-case+adaptive", n_rounds=120, kept=0.1)
 
 def make(folder):
     """Make the run, and say when it has begun to write."""
-    for number, _ in enumerate(recorded(RUN, folder, every=2)):
+    for number, _ in enumerate(run_and_record(RUN, folder, every=2)):
         if number == 1:
             print("begun", flush=True)
 

@@ -12,14 +12,14 @@ import pytest
 
 from holdfast.errors import DataError
 from holdfast.runs.checkpoints import load_checkpoint
-from holdfast.runs.results import checkpoint_path, load_result, recorded, result_path
+from holdfast.runs.results import checkpoint_path, load_result, result_path, run_and_record
 
 from .killed import RUN
 from .tiny import tiny_run
 
 
 def made(run, folder, **options):
-    *_, result = recorded(run, folder, **options)
+    *_, result = run_and_record(run, folder, **options)
     return result
 
 
@@ -38,7 +38,7 @@ def same(run, one, other):
 
 def stopped(run, folder, *, after, every=1):
     """Make some rounds of a run and leave it."""
-    for result in recorded(run, folder, every=every):
+    for result in run_and_record(run, folder, every=every):
         if len(result.records) == after:
             return
 
@@ -66,7 +66,7 @@ def test_a_run_that_goes_on_is_the_same_to_the_bit(tmp_path, defence):
     made(run, tmp_path / "whole")
     stopped(run, tmp_path / "parts", after=3, every=2)
     assert load_checkpoint(checkpoint_path(run, tmp_path / "parts"), run).round == 2
-    rounds = [len(result.records) for result in recorded(run, tmp_path / "parts")]
+    rounds = [len(result.records) for result in run_and_record(run, tmp_path / "parts")]
     assert rounds == [2, 3, 4, 5]
     same(run, tmp_path / "whole", tmp_path / "parts")
 
@@ -103,7 +103,7 @@ def test_records_beyond_the_checkpoint_are_made_again(tmp_path):
     checkpoint_path(run, tmp_path / "parts").write_bytes(kept)  # killed after the records, before the state
     stored = json.loads(result_path(run, tmp_path / "parts").read_text()) | {"finished": False}
     result_path(run, tmp_path / "parts").write_text(json.dumps(stored))
-    assert next(recorded(run, tmp_path / "parts")).series("round") == [1, 2]
+    assert next(run_and_record(run, tmp_path / "parts")).series("round") == [1, 2]
     made(run, tmp_path / "parts")
     same(run, tmp_path / "whole", tmp_path / "parts")
 
@@ -112,9 +112,9 @@ def test_a_finished_run_is_only_read(tmp_path):
     run = tiny_run()
     made(run, tmp_path)
     before = result_path(run, tmp_path).stat().st_mtime_ns
-    assert [result.finished for result in recorded(run, tmp_path)] == [True]
+    assert [result.finished for result in run_and_record(run, tmp_path)] == [True]
     assert result_path(run, tmp_path).stat().st_mtime_ns == before
-    assert len(list(recorded(run, tmp_path, resume=False))) == 4
+    assert len(list(run_and_record(run, tmp_path, resume=False))) == 4
 
 
 class Trap:
@@ -160,7 +160,7 @@ def test_a_damaged_result_is_refused_and_the_run_started_anew(tmp_path, caplog, 
     result_path(run, tmp_path).write_text(text)
     with pytest.raises(DataError, match="is no result, or a damaged one"):
         load_result(run, tmp_path)
-    assert [len(result.records) for result in recorded(run, tmp_path)] == [0, 1, 2, 3]
+    assert [len(result.records) for result in run_and_record(run, tmp_path)] == [0, 1, 2, 3]
     assert "started anew" in caplog.text
 
 
@@ -181,9 +181,9 @@ def test_what_belongs_to_another_run_or_version_is_refused(tmp_path):
 def test_the_same_bits_come_with_any_number_of_torch_threads(tmp_path):
     import torch
 
-    from holdfast.lab.choices import Numbers, chosen_run
+    from holdfast.lab.choices import Numbers, build_run
 
-    run = chosen_run("digits", attack="edge-case", numbers=Numbers(3, 12, 6, 2))
+    run = build_run("digits", attack="edge-case", numbers=Numbers(3, 12, 6, 2))
     before = torch.get_num_threads()
     try:
         for threads in (1, 2):

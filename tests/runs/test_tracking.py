@@ -12,11 +12,11 @@ pytest.importorskip("torch", reason="torch is not installed (pip install holdfas
 
 from holdfast.cli import app
 from holdfast.errors import HoldfastError, InputError
-from holdfast.lab.choices import Numbers, chosen_run
-from holdfast.runs.results import recorded
+from holdfast.lab.choices import Numbers, build_run
+from holdfast.runs.results import run_and_record
 from holdfast.runs.tracking import numbers_of, tracked, tracker_named
 
-RUN = chosen_run(
+RUN = build_run(
     "phishing",
     attack="edge-case",
     defence="invariant",
@@ -45,7 +45,7 @@ class Listener:
 
 def test_every_round_is_told_once_and_results_pass_unchanged(tmp_path):
     listener = Listener()
-    results = list(tracked(recorded(RUN, tmp_path), listener))
+    results = list(tracked(run_and_record(RUN, tmp_path), listener))
     assert [len(result.records) for result in results] == [0, 1, 2, 3]
     told = [(record["round"], numbers_of(record)) for record in results[-1].records]
     assert listener.heard == [RUN.key, *told, True]
@@ -55,9 +55,9 @@ def test_every_round_is_told_once_and_results_pass_unchanged(tmp_path):
 
 
 def test_a_finished_run_is_told_from_its_file(tmp_path):
-    *_, result = recorded(RUN, tmp_path)
+    *_, result = run_and_record(RUN, tmp_path)
     listener = Listener()
-    list(tracked(recorded(RUN, tmp_path), listener))
+    list(tracked(run_and_record(RUN, tmp_path), listener))
     assert [number for number, _ in listener.heard[1:-1]] == [1, 2, 3]
     assert listener.heard[-1] is True
     assert result.finished
@@ -65,7 +65,7 @@ def test_a_finished_run_is_told_from_its_file(tmp_path):
 
 def test_a_run_that_is_left_ends_unfinished(tmp_path):
     listener = Listener()
-    following = tracked(recorded(RUN, tmp_path), listener)
+    following = tracked(run_and_record(RUN, tmp_path), listener)
     next(following), next(following)
     following.close()
     assert [heard if isinstance(heard, bool) else None for heard in listener.heard] == [None, None, False]
@@ -73,7 +73,7 @@ def test_a_run_that_is_left_ends_unfinished(tmp_path):
 
 def test_a_tracker_that_fails_halfway_does_not_cost_the_run(tmp_path, caplog):
     listener = Listener(deaf_from=2)
-    *_, result = tracked(recorded(RUN, tmp_path), listener)
+    *_, result = tracked(run_and_record(RUN, tmp_path), listener)
     assert result.finished
     assert len(result.records) == 3
     assert [message for message in caplog.messages if "does not listen any more: gone" in message] == [
@@ -87,7 +87,7 @@ def test_a_tracker_that_cannot_begin_stops_before_the_first_round(tmp_path):
             raise ConnectionError("no server")
 
     with pytest.raises(HoldfastError, match="Refusing cannot be used: no server"):
-        list(tracked(recorded(RUN, tmp_path), Refusing()))
+        list(tracked(run_and_record(RUN, tmp_path), Refusing()))
     assert not list(tmp_path.iterdir())
 
 
@@ -103,7 +103,7 @@ def test_tensorboard_gets_every_number_and_a_second_time_replaces_the_first(tmp_
 
     for _ in range(2):
         tracker = tracker_named(f"tensorboard:{tmp_path / 'board'}")
-        *_, result = tracked(recorded(RUN, tmp_path / "results"), tracker)
+        *_, result = tracked(run_and_record(RUN, tmp_path / "results"), tracker)
     found = EventAccumulator(str(tmp_path / "board" / RUN.key))
     found.Reload()
     assert set(found.Tags()["scalars"]) == set(numbers_of(result.records[0]))
@@ -116,7 +116,7 @@ def test_mlflow_gets_every_number(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed (pip install holdfast[mlflow])")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database needs more than the client
     uri = (tmp_path / "mlruns").as_uri()
-    *_, result = tracked(recorded(RUN, tmp_path / "results"), tracker_named(f"mlflow:{uri}"))
+    *_, result = tracked(run_and_record(RUN, tmp_path / "results"), tracker_named(f"mlflow:{uri}"))
     client = mlflow.MlflowClient(uri)
     (run,) = client.search_runs([client.get_experiment_by_name("holdfast").experiment_id])
     assert run.info.status == "FINISHED"
@@ -148,7 +148,7 @@ def test_wandb_gets_every_number(tmp_path, monkeypatch):
 
     for name, value in {"MODE": "offline", "DIR": str(tmp_path), "SILENT": "true"}.items():
         monkeypatch.setenv(f"WANDB_{name}", value)
-    *_, result = tracked(recorded(RUN, tmp_path / "results"), tracker_named("wandb:trial"))
+    *_, result = tracked(run_and_record(RUN, tmp_path / "results"), tracker_named("wandb:trial"))
     (path,) = glob.glob(str(tmp_path / "wandb" / "offline-run-*" / "*.wandb"))
     records = [Record.FromString(message) for message in stored_by_wandb(path)]
     assert [record.run.run_id for record in records if record.HasField("run")][:1] == [RUN.key]

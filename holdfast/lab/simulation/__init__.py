@@ -20,9 +20,9 @@ from ..models import flat_params, named_buffers
 from ..scenario import Run, Task
 from ..training import Shard, Trained, schedule
 from .clients import Workers, workers
-from .world import Examples, World, loaded, made_world
+from .world import Examples, World, build_world, load_once
 
-__all__ = ["Record", "State", "loaded", "simulate"]
+__all__ = ["Record", "State", "load_once", "simulate"]
 
 Array = NDArray[Any]
 Memory = Mapping[int, Mapping[str, Array]]
@@ -58,7 +58,7 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
     """Yield a record and the state after each round; `after` goes on from a state, to the same bits.
 
     >>> from holdfast.lab import TASKS
-    >>> records = [record for record, _ in simulate(Run(TASKS["phishing"]).but(n_rounds=2, n_clients=20))]
+    >>> records = [record for record, _ in simulate(Run(TASKS["phishing"]).replace(n_rounds=2, n_clients=20))]
     >>> [record.round for record in records]
     [1, 2]
     """
@@ -66,7 +66,7 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"no device {device!r} here: {str(error).partition('.')[0]}") from None
-    world = made_world(run, device)
+    world = build_world(run, device)
     state = after or _start(world, device)
     while state.round < run.task.n_rounds:
         with workers(world.model) as crew:
@@ -85,11 +85,11 @@ def _start(world: World, device: str) -> State:
 @lru_cache(maxsize=4)
 def _warmed(task: Task, seed: int, device: str) -> tuple[NDArray[np.float32], Mapping[str, Array]]:
     """Return params and buffers trained on the server's own examples: the same whatever the attack."""
-    world = made_world(Run(task, seed=seed), device)
+    world = build_world(Run(task, seed=seed), device)
     fresh = State(-1, flat_params(world.model), buffers=named_buffers(world.model))
     with workers(world.model) as crew:
         before = _Round(world, crew, fresh)
-        examples = world.clean(task.n_clients, 0)
+        examples = world.honest_examples(task.n_clients, 0)
         shard = before.shard(task.n_clients, *examples, epochs=task.warm_epochs)
         warm = before.trained(task.train, [shard])
     return fresh.params + warm.updates[0], warm.buffers[0] if warm.buffers else {}
@@ -166,7 +166,7 @@ class _Round:
         """Return what the server gets from all clients, in their order."""
         run = self.world.run
         honest = self.each_trained(
-            clients[~is_attacker], self.world.clean, run.defence.train or run.task.train
+            clients[~is_attacker], self.world.honest_examples, run.defence.train or run.task.train
         )
         if not is_attacker.any():
             return honest
@@ -212,11 +212,13 @@ class _Round:
         if attack.colludes:
             trained = self._colluding(attackers, train)
         else:
-            trained = self.each_trained(attackers, self.world.spoilt, train)
+            trained = self.each_trained(attackers, self.world.attacking_examples, train)
         updates = trained.updates
         for craft in attack.crafts:
             rehearsed = craft.needs("rehearsal")
-            rehearsal = self.each_trained(attackers, self.world.clean, train).updates if rehearsed else None
+            rehearsal = (
+                self.each_trained(attackers, self.world.honest_examples, train).updates if rehearsed else None
+            )
             rng, previous = self.world.stream("craft", self.number), self.before.previous
             updates = craft(updates, previous=previous, benign=benign, rehearsal=rehearsal, rng=rng)
         return trained._replace(updates=updates)
@@ -224,7 +226,7 @@ class _Round:
     def _colluding(self, attackers: NDArray[np.intp], train: Bound[Any]) -> Trained:
         """Return the first attacker's update for all: on the examples of all, in the steps of one."""
         leader = int(attackers[0])
-        parts = [self.world.spoilt(client, self.number) for client in attackers.tolist()]
+        parts = [self.world.attacking_examples(client, self.number) for client in attackers.tolist()]
         x, y = torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
         share = self.world.run.task.epochs * self.world.n_held(leader) / len(y)
         alone = self.trained(train, [self.shard(leader, x, y, epochs=share)])
@@ -236,7 +238,9 @@ class _Round:
     def _reference(self) -> NDArray[np.float32]:
         """Return the server's own update, from its root examples, trained as a client trains."""
         server = np.array([self.world.run.task.n_clients])
-        return np.asarray(self.each_trained(server, self.world.clean, self.world.run.task.train).updates[0])
+        return np.asarray(
+            self.each_trained(server, self.world.honest_examples, self.world.run.task.train).updates[0]
+        )
 
     def _buffers(
         self, sent: Trained, weights: list[int], clients: NDArray[np.intp], seen: Diagnostics

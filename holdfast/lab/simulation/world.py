@@ -16,7 +16,7 @@ from ..data import Dataset
 from ..models import fresh
 from ..scenario import Attack, Run
 
-__all__ = ["PURPOSES", "Examples", "World", "loaded", "made_world"]
+__all__ = ["PURPOSES", "Examples", "World", "build_world", "load_once"]
 
 Array = NDArray[Any]
 Examples = tuple[Tensor, Tensor]
@@ -29,11 +29,11 @@ PURPOSES = (
 
 
 @lru_cache(maxsize=2)
-def loaded(data: Bound[Dataset]) -> Dataset:
+def load_once(data: Bound[Dataset]) -> Dataset:
     """Return a data set; the runs of one process share it.
 
     >>> from holdfast.lab import TASKS
-    >>> loaded(TASKS["phishing"].data) is loaded(TASKS["phishing"].data)
+    >>> load_once(TASKS["phishing"].data) is load_once(TASKS["phishing"].data)
     True
     """
     return data()
@@ -63,15 +63,15 @@ class World:
         """Return random numbers for one purpose, whatever else is drawn and in which order."""
         return np.random.default_rng([self.run.seed, PURPOSES.index(purpose), *numbers])
 
-    def clean(self, client: int, number: int) -> Examples:
+    def honest_examples(self, client: int, number: int) -> Examples:
         """Return a client's honest examples as it sees them in a round; the server counts as one more."""
         held = self.root if client == len(self.held) else self.held[client]
         own = self.x[held], self.y[held]
         return self._augmented(_joined(own, self.added.get(client)), client, number)
 
-    def spoilt(self, client: int, number: int) -> Examples:
+    def attacking_examples(self, client: int, number: int) -> Examples:
         """Return an attacker's own examples and its poisoned ones."""
-        own = self.clean(client, number)
+        own = self.honest_examples(client, number)
         bad = self.poisoned[client]
         if self.backdoor is not None and self.backdoor.moves:
             bad = self._augmented(bad, client, number, 1)
@@ -88,14 +88,14 @@ class World:
         return augment(examples[0], rng=self.stream("augment", *numbers)), examples[1]
 
 
-def made_world(run: Run, device: str) -> World:
+def build_world(run: Run, device: str) -> World:
     """Return the world of a run, made from its seed.
 
     >>> from holdfast.lab import TASKS
-    >>> len(made_world(Run(TASKS["phishing"]), "cpu").held)
+    >>> len(build_world(Run(TASKS["phishing"]), "cpu").held)
     100
     """
-    data = loaded(run.task.data)
+    data = load_once(run.task.data)
     rng = {purpose: np.random.default_rng([run.seed, i]) for i, purpose in enumerate(PURPOSES)}
     network = partial(run.task.model, vectors=data.vectors)
     model = fresh(network, seed=int(rng["model"].integers(2**31))).to(device)

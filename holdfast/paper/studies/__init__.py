@@ -7,13 +7,13 @@ from typing import Any
 
 from ...core import Bound, bind, nearest
 from ...errors import InputError
-from ...lab.choices import chosen_run
+from ...lab.choices import build_run
 from ...lab.scenario import Run
 from .ground import clean_run
 from .landscape import Landscape, landscape, landscape_runs
 from .mimicry import Histogram, Mimicry, gradient_histogram, mimicry
 from .separable import Separation, separable_minima
-from .store import load_study, stored_study, study_path
+from .store import load_or_make_study, load_study, study_path
 
 __all__ = [
     "ANALYSES",
@@ -24,12 +24,12 @@ __all__ = [
     "analyses_of",
     "gradient_histogram",
     "landscape",
+    "load_or_make_study",
     "load_study",
     "measured",
     "mimicry",
     "separable_minima",
     "stored",
-    "stored_study",
     "study_path",
     "study_runs",
 ]
@@ -96,7 +96,7 @@ def measured(
     if not runs:
         raise InputError("a study needs at least one seed; got none")
     studies = analyses_of(name, scale=scale)
-    return {own: [stored_study(study, run, folder) for run in runs] for own, study in studies.items()}
+    return {own: [load_or_make_study(study, run, folder) for run in runs] for own, study in studies.items()}
 
 
 def stored(
@@ -114,4 +114,4 @@ def stored(
 
 
 def _run(task: str, scale: str, seed: int) -> Run:
-    return chosen_run(task, attack="edge-case", scale=scale, seed=seed)
+    return build_run(task, attack="edge-case", scale=scale, seed=seed)

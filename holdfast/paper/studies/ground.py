@@ -16,10 +16,10 @@ from ...lab.models import load_params
 from ...lab.scenario import Defence, Run
 from ...lab.simulation import simulate
 from ...lab.simulation.clients import workers
-from ...lab.simulation.world import Examples, World, made_world
+from ...lab.simulation.world import Examples, World, build_world
 from ...lab.training import Shard, Trained, schedule
 from ...runs.checkpoints import load_checkpoint
-from ...runs.results import checkpoint_path, recorded
+from ...runs.results import checkpoint_path, run_and_record
 
 __all__ = ["Array", "Ground", "clean_run", "trained_ground"]
 
@@ -34,8 +34,8 @@ def clean_run(run: Run, *, exposure: float = 0.0) -> Run:
 
     `exposure` of an edge-case pool is given, rightly labelled, to honest clients.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> clean_run(chosen_run("digits", attack="edge-case", defence="median")).defence.name
+    >>> from holdfast.lab.choices import build_run
+    >>> clean_run(build_run("digits", attack="edge-case", defence="median")).defence.name
     'fedavg'
     """
     if run.attack.backdoor is None or run.attack.n_malicious == 0:
@@ -69,7 +69,7 @@ class Ground:
 
     def clean(self, clients: Iterable[int]) -> Examples:
         """Return the honest examples of these clients, what is exposed of an edge-case pool included."""
-        return _together([self.world.clean(client, self._next) for client in clients])
+        return _together([self.world.honest_examples(client, self._next) for client in clients])
 
     def poisoned(self, clients: Iterable[int]) -> Examples:
         """Return what these attackers add to their own examples, with their label."""
@@ -82,7 +82,7 @@ class Ground:
     def sent(self, clients: Sequence[int], *, attacking: bool = False) -> Trained:
         """Return what these clients would send in the next round, as their task and the attack train."""
         world, run = self.world, self.world.run
-        examples = world.spoilt if attacking else world.clean
+        examples = world.attacking_examples if attacking else world.honest_examples
         train = (run.attack.train if attacking else None) or run.task.train
         shards = [self._shard(client, *examples(client, self._next)) for client in clients]
         with workers(world.model) as crew:
@@ -144,8 +144,8 @@ class Ground:
 def trained_ground(run: Run, folder: Path | None = None, *, device: str = "cpu") -> Ground:
     """Return where a clean run ends; with a folder it is stored there, and taken from there.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> ground = trained_ground(clean_run(chosen_run("digits", attack="edge-case", scale="smoke")))
+    >>> from holdfast.lab.choices import build_run
+    >>> ground = trained_ground(clean_run(build_run("digits", attack="edge-case", scale="smoke")))
     >>> ground.params.shape, len(ground.malicious)
     ((13706,), 4)
     """
@@ -153,13 +153,13 @@ def trained_ground(run: Run, folder: Path | None = None, *, device: str = "cpu")
         *_, (_, state) = simulate(run, device=device)
     else:
         path = checkpoint_path(run, folder)
-        for _ in recorded(run, folder, device=device):
+        for _ in run_and_record(run, folder, device=device):
             pass
         if not path.exists():  # finished some time, and the model thrown away
-            for _ in recorded(run, folder, resume=False, device=device):
+            for _ in run_and_record(run, folder, resume=False, device=device):
                 pass
         state = load_checkpoint(path, run, device=device)
-    return Ground(made_world(run, device), state.params, state.buffers)
+    return Ground(build_world(run, device), state.params, state.buffers)
 
 
 class _one_thread:  # noqa: N801 - read as a function, as contextlib's are

@@ -65,8 +65,8 @@ class Landscape:
 def landscape_runs(run: Run, *, exposures: Sequence[float] = (0.0, 0.15, 0.3)) -> list[Run]:
     """Return the runs that a landscape stands on, one an exposure.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> [clean.attack.exposure for clean in landscape_runs(chosen_run("digits", attack="edge-case"))]
+    >>> from holdfast.lab.choices import build_run
+    >>> [clean.attack.exposure for clean in landscape_runs(build_run("digits", attack="edge-case"))]
     [0.0, 0.15, 0.3]
     """
     return [clean_run(run, exposure=exposure) for exposure in exposures]
@@ -87,8 +87,8 @@ def landscape(
     That way is the descent on the poisoned examples of all attackers ("gradient"), or the mean of what they
     would send after their local training ("update"). Random directions are as long.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> found = landscape(chosen_run("digits", attack="edge-case", scale="smoke"), n_points=2, n_random=1)
+    >>> from holdfast.lab.choices import build_run
+    >>> found = landscape(build_run("digits", attack="edge-case", scale="smoke"), n_points=2, n_random=1)
     >>> [slope.n_edge for slope in found.slopes]
     [0, 6, 12]
     """

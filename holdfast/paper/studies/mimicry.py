@@ -68,8 +68,8 @@ class Mimicry:
 def gradient_histogram(run: Run, folder: Path | None = None, *, n_bins: int = 101) -> Histogram:
     """Return how the entries of an attacker's update are distributed, sent when the clean model is trained.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> sum(gradient_histogram(chosen_run("digits", attack="edge-case", scale="smoke")).counts)
+    >>> from holdfast.lab.choices import build_run
+    >>> sum(gradient_histogram(build_run("digits", attack="edge-case", scale="smoke")).counts)
     13706
     """
     ground = trained_ground(clean_run(run), folder)
@@ -121,8 +121,8 @@ def mimicry(
 
     Unless told which, numbers from 1 to all entries are tried; that of the paper's share always is.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> found = mimicry(chosen_run("digits", attack="edge-case", scale="smoke"), n_kept=(10,), n_pairs=1)
+    >>> from holdfast.lab.choices import build_run
+    >>> found = mimicry(build_run("digits", attack="edge-case", scale="smoke"), n_kept=(10,), n_pairs=1)
     >>> [point.n_kept for point in found.points], found.at_paper_share.n_kept
     ([10], 1)
     """

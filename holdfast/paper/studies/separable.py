@@ -52,8 +52,8 @@ def separable_minima(
 
     All start from the model of a clean run. The hull's points are drawn evenly.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> tiny = chosen_run("digits", attack="edge-case", scale="smoke")
+    >>> from holdfast.lab.choices import build_run
+    >>> tiny = build_run("digits", attack="edge-case", scale="smoke")
     >>> len(separable_minima(tiny, n_benign=3, n_combinations=2).left_out)
     3
     """

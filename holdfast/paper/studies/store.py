@@ -13,9 +13,9 @@ from ..._support.atomic import write_whole
 from ...core import Bound
 from ...errors import DataError
 from ...lab.scenario import Run
-from ...lab.simulation import loaded
+from ...lab.simulation import load_once
 
-__all__ = ["load_study", "stored_study", "study_path"]
+__all__ = ["load_or_make_study", "load_study", "study_path"]
 
 log = logging.getLogger("holdfast")
 
@@ -23,10 +23,10 @@ log = logging.getLogger("holdfast")
 def study_path(study: Bound[Any], run: Run, folder: Path) -> Path:
     """Return where the study of a run is.
 
-    >>> from holdfast.lab.choices import chosen_run
+    >>> from holdfast.lab.choices import build_run
     >>> from holdfast.core import bind
     >>> from holdfast.paper.studies import mimicry
-    >>> path = study_path(bind(mimicry), chosen_run("digits", attack="edge-case"), Path("results"))
+    >>> path = study_path(bind(mimicry), build_run("digits", attack="edge-case"), Path("results"))
     >>> path.name.startswith("mimicry-"), path.suffix
     (True, '.json')
     """
@@ -34,16 +34,16 @@ def study_path(study: Bound[Any], run: Run, folder: Path) -> Path:
     return folder / f"{study.name}-{key}.json"
 
 
-def stored_study(study: Bound[Any], run: Run, folder: Path) -> Any:
+def load_or_make_study(study: Bound[Any], run: Run, folder: Path) -> Any:
     """Return the study of a run: read, or else made and written. Its clean runs are kept in the folder, too.
 
     >>> import tempfile
-    >>> from holdfast.lab.choices import chosen_run
+    >>> from holdfast.lab.choices import build_run
     >>> from holdfast.core import bind
     >>> from holdfast.paper.studies import gradient_histogram
     >>> study, folder = bind(gradient_histogram), Path(tempfile.mkdtemp())
-    >>> run = chosen_run("digits", attack="edge-case", scale="smoke")
-    >>> stored_study(study, run, folder) == stored_study(study, run, folder)
+    >>> run = build_run("digits", attack="edge-case", scale="smoke")
+    >>> load_or_make_study(study, run, folder) == load_or_make_study(study, run, folder)
     True
     """
     path = study_path(study, run, folder)
@@ -61,10 +61,10 @@ def stored_study(study: Bound[Any], run: Run, folder: Path) -> Any:
 def load_study(study: Bound[Any], run: Run, folder: Path) -> Any:
     """Return what is stored of a study; a DataError if nothing is, or something else.
 
-    >>> from holdfast.lab.choices import chosen_run
+    >>> from holdfast.lab.choices import build_run
     >>> from holdfast.core import bind
     >>> from holdfast.paper.studies import mimicry
-    >>> load_study(bind(mimicry), chosen_run("digits"), Path("nowhere"))  # doctest: +ELLIPSIS
+    >>> load_study(bind(mimicry), build_run("digits"), Path("nowhere"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     holdfast.errors.DataError: no study at nowhere...json
     """
@@ -109,5 +109,5 @@ def _made_by(study: Bound[Any], run: Run) -> dict[str, str]:
         "version": __version__,
         "study": repr(study),
         "run": run.described,
-        "data": loaded(run.task.data).checksum,
+        "data": load_once(run.task.data).checksum,
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import HoldfastError
 from ...lab.scenario import Run
-from ..results import recorded
+from ..results import run_and_record
 from .step import Step, named
 
 __all__ = ["LocalWorker"]
@@ -71,7 +71,7 @@ def _work(pipe: "Connection[Any, Any]", folder: Path, device: str) -> None:
             return
         n_done = 0
         try:
-            for result in recorded(run, folder, device=device):
+            for result in run_and_record(run, folder, device=device):
                 n_done = len(result.records)
                 pipe.send(Step(run.key, n_done, result.finished))
         except HoldfastError as error:

@@ -14,7 +14,7 @@ from typing import Any
 from ..._support.atomic import write_whole
 from ...errors import HoldfastError, InputError
 from ...lab.scenario import Run
-from ..results import checkpoint_path, recorded, result_path
+from ..results import checkpoint_path, result_path, run_and_record
 from .step import Step, named
 
 __all__ = ["RayWorker", "connected"]
@@ -131,7 +131,7 @@ def _steps(run: Run, stored: Files, device: str) -> Iterator[tuple[Step, Files]]
                 write_whole(path, content)
         sent, n_done = stored, 0
         try:
-            for result in recorded(run, folder, device=device):
+            for result in run_and_record(run, folder, device=device):
                 n_done = len(result.records)
                 found = tuple(path.read_bytes() if path.is_file() else None for path in paths)
                 changed = tuple(None if new == old else new for new, old in zip(found, sent, strict=True))

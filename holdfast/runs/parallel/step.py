@@ -42,8 +42,8 @@ class Worker(Protocol):
 def named(run: Run) -> str:
     """Return a run as an error names it.
 
-    >>> from holdfast.lab.choices import chosen_run
-    >>> named(chosen_run("digits", attack="edge-case", defence="median"))
+    >>> from holdfast.lab.choices import build_run
+    >>> named(build_run("digits", attack="edge-case", defence="median"))
     "median under attack 'edge-case', seed 0"
     """
     return f"{run.defence.name} under attack {run.attack.name!r}, seed {run.seed}"

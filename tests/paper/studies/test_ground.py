@@ -1,10 +1,10 @@
 import numpy as np
 
-from holdfast.lab.choices import chosen_run
+from holdfast.lab.choices import build_run
 from holdfast.paper.studies.ground import clean_run, trained_ground
 from holdfast.runs.results import checkpoint_path
 
-RUN = clean_run(chosen_run("digits", attack="edge-case", scale="smoke"), exposure=0.3)
+RUN = clean_run(build_run("digits", attack="edge-case", scale="smoke"), exposure=0.3)
 
 
 def test_a_stored_ground_is_that_of_a_fresh_run(tmp_path):

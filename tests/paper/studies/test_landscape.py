@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.lab.choices import chosen_run
+from holdfast.lab.choices import build_run
 from holdfast.paper.studies.landscape import landscape, losses_along
 
-RUN = chosen_run("digits", attack="edge-case", scale="smoke")
+RUN = build_run("digits", attack="edge-case", scale="smoke")
 
 
 def test_a_quadratic_rises_by_its_curvature_along_the_direction():
@@ -44,4 +44,4 @@ def test_settings_that_make_no_landscape_are_refused(settings):
 
 def test_a_run_without_a_backdoor_is_refused():
     with pytest.raises(InputError, match="needs an attack with a backdoor"):
-        landscape(chosen_run("digits", scale="smoke"))
+        landscape(build_run("digits", scale="smoke"))

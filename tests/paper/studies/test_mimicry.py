@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.lab.choices import chosen_run
+from holdfast.lab.choices import build_run
 from holdfast.paper.studies.mimicry import histogram_of, mimic, mimicry
 
-RUN = chosen_run("digits", attack="edge-case", scale="smoke")
+RUN = build_run("digits", attack="edge-case", scale="smoke")
 
 
 def test_a_mimic_keeps_the_largest_entries_and_takes_the_others():

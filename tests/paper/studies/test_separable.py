@@ -1,10 +1,10 @@
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.lab.choices import chosen_run
+from holdfast.lab.choices import build_run
 from holdfast.paper.studies import separable_minima
 
-RUN = chosen_run("digits", attack="edge-case", scale="smoke")
+RUN = build_run("digits", attack="edge-case", scale="smoke")
 
 
 def test_a_hull_is_measured_from_all_its_models():
@@ -17,6 +17,6 @@ def test_a_hull_is_measured_from_all_its_models():
 
 
 def test_more_honest_models_than_clients_are_refused():
-    few = RUN.but(n_clients=5, n_per_round=2, n_rounds=1)
+    few = RUN.replace(n_clients=5, n_per_round=2, n_rounds=1)
     with pytest.raises(InputError, match="honest clients are needed"):
         separable_minima(few, n_benign=5)

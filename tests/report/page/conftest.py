@@ -13,16 +13,16 @@ HOSTILE = "</script><script>window.harmed = true</script><img src=x onerror='win
 def measured(tmp_path_factory):
     """What three defences came to under attack, five rounds, two seeds; a fourth was never run."""
     pytest.importorskip("torch", reason="torch is not installed (pip install holdfast[sim])")
-    from holdfast.lab.choices import Numbers, chosen_run
+    from holdfast.lab.choices import Numbers, build_run
     from holdfast.paper.experiment import Cell, Experiment, Printed, document, runs_folder
-    from holdfast.runs.results import recorded
+    from holdfast.runs.results import run_and_record
 
     folder = tmp_path_factory.mktemp("results")
     rows = {"FedAvg": "fedavg", "Trimmed mean": "trimmed_mean", "Invariant": "invariant"}
     cells = []
     for row, defence in rows.items():
         runs = tuple(
-            chosen_run(
+            build_run(
                 "phishing",
                 attack="edge-case",
                 defence=defence,
@@ -33,7 +33,7 @@ def measured(tmp_path_factory):
             for seed in range(2)
         )
         for run in runs:
-            for _ in recorded(run, runs_folder(folder)):
+            for _ in run_and_record(run, runs_folder(folder)):
                 pass
         printed = Printed(0.999, 0.875) if row != "Invariant" else None
         named = {"task": "phishing", "attack": "edge-case", "defence": defence}

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.errors import HoldfastError, InputError
 from holdfast.runs.parallel import make_runs
-from holdfast.runs.results import load_result, recorded
+from holdfast.runs.results import load_result, run_and_record
 
 from ..test_results import same
 from ..tiny import tiny_run
@@ -21,7 +21,7 @@ def test_results_do_not_depend_on_the_workers(tmp_path):
     assert {step.key for step in steps if step.finished} == {run.key for run in runs}
     assert [step.round for step in steps if step.key == runs[0].key] == [0, 1, 2, 3]
     for run in runs:
-        list(recorded(run, tmp_path / "here"))
+        list(run_and_record(run, tmp_path / "here"))
         same(run, tmp_path / "two", tmp_path / "here")
 
 
@@ -86,7 +86,7 @@ def test_workers_are_counted_from_one(tmp_path):
 
 def test_what_is_finished_needs_no_worker(tmp_path, monkeypatch):
     run = tiny_run()
-    list(recorded(run, tmp_path))
+    list(run_and_record(run, tmp_path))
     monkeypatch.setattr("holdfast.runs.parallel.LocalWorker", None)
     assert list(make_runs([run, run], tmp_path)) == [(run.key, 3, True, None)]
 

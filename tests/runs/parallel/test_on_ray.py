@@ -10,7 +10,7 @@ import pytest
 from holdfast.errors import InputError
 from holdfast.runs.parallel import make_runs
 from holdfast.runs.parallel.on_ray import _steps, connected
-from holdfast.runs.results import checkpoint_path, load_result, recorded, result_path
+from holdfast.runs.results import checkpoint_path, load_result, result_path, run_and_record
 
 from ..test_results import same, stopped
 from ..tiny import tiny_run
@@ -35,7 +35,7 @@ ray.shutdown()
 def test_ray_makes_what_local_workers_make_and_goes_on_from_what_is_there(tmp_path):
     runs = [tiny_run(seed=seed, n_rounds=7) for seed in range(3)]
     for run in runs:
-        list(recorded(run, tmp_path / "here"))
+        list(run_and_record(run, tmp_path / "here"))
     stopped(runs[1], tmp_path / "ray", after=4, every=2)
     # In a process of its own: Ray leaves sockets open, which are errors to a test.
     done = subprocess.run(
