@@ -136,7 +136,7 @@ def document(
 ) -> Document:
     """Return what is measured, beside what is printed, as plain numbers, strings, lists and dictionaries.
 
-    What is not finished counts as not measured. `judge` is asked for the claims, such as `paper.judge_claims`.
+    What is not finished counts as not measured. `judge` says which claims hold, as `paper.judge_claims` does.
 
     >>> document([], Path("results"), scale="cpu")["experiments"]
     []

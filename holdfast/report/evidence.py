@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from ..paper import experiments_named
+from ..paper import experiments_named, judge_claims
 from ..paper.experiment import Document, Experiment, document
 from . import studies
 

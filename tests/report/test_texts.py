@@ -5,7 +5,7 @@ import json
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.paper import experiments_named
+from holdfast.paper import experiments_named, judge_claims
 from holdfast.paper.experiment import document
 from holdfast.report.texts import check_format, document_text
 
