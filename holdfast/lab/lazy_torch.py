@@ -1,7 +1,9 @@
-"""torch, imported when it is first used: reading results and listing tasks needs none of it.
+"""torch, imported when it is first used: whoever reads results or lists tasks needs none of it.
 
-Annotations that name torch must be strings: `from __future__ import annotations`. Classes derived from torch's,
-and decorators of torch, need it where they are defined; they live in modules that are imported when called.
+    from ..lazy_torch import Tensor, functional, nn, torch
+
+`Tensor` is for annotations, which must not be evaluated: `from __future__ import annotations`. Subclasses of
+nn.Module need torch where they are defined, so they live in modules that are imported where they are used.
 """
 
 from importlib import import_module
@@ -10,21 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import HoldfastError
 
-__all__ = ["MissingTorchError", "functional", "nn", "torch"]
+__all__ = ["MissingTorchError", "Tensor", "functional", "nn", "torch"]
 
 
 class MissingTorchError(HoldfastError, ImportError):
     """Something needs torch, and it is not installed; the message says how to install it.
 
     >>> print(MissingTorchError())
-    the laboratory trains with torch, which is not installed: pip install 'holdfast[sim]'
+    this needs torch: pip install 'holdfast[sim]'
     """
 
     def __init__(self) -> None:
         """Say what to install."""
-        super().__init__(
-            "the laboratory trains with torch, which is not installed: pip install 'holdfast[sim]'"
-        )
+        super().__init__("this needs torch: pip install 'holdfast[sim]'")
 
 
 class _LazyModule(ModuleType):
@@ -44,9 +44,11 @@ class _LazyModule(ModuleType):
 
 if TYPE_CHECKING:
     import torch as torch
+    from torch import Tensor as Tensor
     from torch import nn as nn
     from torch.nn import functional as functional
 else:
+    Tensor = "torch.Tensor"
     torch = _LazyModule("torch")
     nn = _LazyModule("torch.nn")
     functional = _LazyModule("torch.nn.functional")

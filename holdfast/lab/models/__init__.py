@@ -1,14 +1,15 @@
 """Networks, and the way between a network and its flat params."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
+from ..lazy_torch import Tensor, nn, torch
 from .lstm import lstm
 from .resnet import resnet18
 

@@ -1,13 +1,13 @@
 """Weights from a file, read without running anything in it."""
 
+from __future__ import annotations
+
 import pickle
 from pathlib import Path
 
-import torch
-from torch import Tensor, nn
-
 from ...errors import DataError
 from ..data.folders import data_folder
+from ..lazy_torch import Tensor, nn, torch
 
 __all__ = ["load_weights"]
 
@@ -54,6 +54,6 @@ def _read(file: Path) -> dict[str, Tensor]:
         if type(error).__name__ != "SafetensorError":
             raise
         raise DataError(f"{file} is no safetensors file: {error}") from None
-    if not isinstance(held, dict) or not all(isinstance(value, Tensor) for value in held.values()):
+    if not isinstance(held, dict) or not all(isinstance(value, torch.Tensor) for value in held.values()):
         raise DataError(f"{file} must hold tensors by name, a state dict")
     return held

@@ -1,13 +1,14 @@
 """Adam with a fresh state each round, one client after the other."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
+from ..lazy_torch import nn, torch
 from .local import each_alone
 from .schedule import Shard, Trained
 

@@ -1,9 +1,10 @@
 """What a client may do to its images before it trains: the same image, moved and mirrored."""
 
+from __future__ import annotations
+
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional
+
+from ..lazy_torch import Tensor, functional, torch
 
 __all__ = ["crop_and_flip"]
 

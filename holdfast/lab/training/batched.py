@@ -1,15 +1,14 @@
 """SGD for all clients of a round at once: one batched computation in place of many small ones."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.func import functional_call, vmap
-from torch.nn import functional
 
 from ...errors import InputError
+from ..lazy_torch import Tensor, functional, nn, torch
 from ..models import named_buffers, named_params
 from .schedule import Shard
 
@@ -88,7 +87,12 @@ def _gradient(model: nn.Module, rows: Tensor, x: Tensor, y: Tensor, shares: Tens
     The losses of all are added up: as no row enters another's, one backward pass has all gradients.
     """
     leaves = {name: part.detach().requires_grad_() for name, part in named_params(model, rows).items()}
-    scores = vmap(lambda named, batch: functional_call(model, named, (batch,)))(leaves, x)
+
+    def score(named: dict[str, Tensor], batch: Tensor) -> Tensor:
+        scores: Tensor = torch.func.functional_call(model, named, (batch,))
+        return scores
+
+    scores = torch.func.vmap(score)(leaves, x)
     losses = functional.cross_entropy(scores.flatten(0, 1), y.flatten(), reduction="none")
     gradients = torch.autograd.grad((losses * shares.flatten()).sum(), list(leaves.values()))
     return torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)

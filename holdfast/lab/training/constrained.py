@@ -1,13 +1,14 @@
 """Constrained training: an attacker that learns its backdoor and stays near the global model, in one loss."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from ...errors import InputError
+from ..lazy_torch import Tensor, nn, torch
 from .batched import descent
 from .schedule import Shard
 

@@ -1,16 +1,16 @@
 """FLIP: honest clients invert the triggers that the global model falls for, and train it not to."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
 
 from ..._support.counting import check_whole
 from ...errors import InputError
+from ..lazy_torch import Tensor, functional, nn, torch
 from ..models import flat_params, load_params, named_buffers
 from .schedule import Array, Shard, Trained
 from .triggers import FEWEST, Span, Triggers, drawn, inverted, stamp, tensors

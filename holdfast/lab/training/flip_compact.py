@@ -1,14 +1,15 @@
 """FLIP for a small budget: a client inverts one trigger a class, and trains on examples stamped with them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from ..._support.counting import check_whole
 from ...errors import InputError
+from ..lazy_torch import nn, torch
 from ..models import load_params, named_buffers
 from .batched import batched_sgd
 from .schedule import Shard, Trained

@@ -1,13 +1,13 @@
 """One client after the other, with any optimiser of torch: what `sgd` and `adam` have in common."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
-from torch.nn import functional
 
+from ..lazy_torch import functional, nn, torch
 from ..models import flat_params, load_params, named_buffers
 from .schedule import Array, Shard, Trained
 

@@ -1,14 +1,15 @@
 """Projected gradient descent: an attacker that never strays further from the global model than it may."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from ..._support.counting import check_whole
 from ...errors import InputError
+from ..lazy_torch import Tensor, nn, torch
 from .batched import descent
 from .schedule import Shard
 

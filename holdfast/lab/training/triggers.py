@@ -1,14 +1,14 @@
 """Triggers, and their inversion: the smallest change to inputs that a network takes for a class."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
 
 from ...errors import InputError
+from ..lazy_torch import Tensor, functional, nn, torch
 from .schedule import Shard
 
 __all__ = ["FEWEST", "Span", "Triggers", "drawn", "inverted", "stamp", "tensors"]

@@ -1,0 +1,91 @@
+"""Networks that are classes of their own: this module needs torch, and is imported where they are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ..lazy_torch import Tensor, functional, nn, torch
+
+__all__ = ["NORMS", "ResNet", "StackedLSTM"]
+
+Norm = Callable[[int], nn.Module]
+
+
+class StackedLSTM(nn.Module):
+    """Word vectors, a stack of LSTMs, and a linear layer on the state after the last word."""
+
+    vectors: Tensor
+
+    def __init__(self, vectors: Tensor, hidden: int, n_layers: int, n_classes: int) -> None:
+        super().__init__()
+        # A buffer, and not a persistent one: neither trained, nor sent, nor stored.
+        self.register_buffer("vectors", vectors, persistent=False)
+        self.lstm = nn.LSTM(vectors.shape[1], hidden, n_layers, batch_first=True)
+        self.fc = nn.Linear(hidden, n_classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        ids = x.long()
+        states, _ = self.lstm(self.vectors[ids])
+        last = (ids > 0).sum(dim=1).clamp(min=1) - 1
+        scores: Tensor = self.fc(states[torch.arange(len(ids), device=ids.device), last])
+        return scores
+
+
+class _Block(nn.Module):
+    """Two convolutions, and a way around them."""
+
+    def __init__(self, n_in: int, n_out: int, stride: int, norm: Norm) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(n_in, n_out, 3, stride, padding=1, bias=False)
+        self.bn1 = norm(n_out)
+        self.conv2 = nn.Conv2d(n_out, n_out, 3, padding=1, bias=False)
+        self.bn2 = norm(n_out)
+        self.downsample: nn.Module | None = None
+        if stride != 1 or n_in != n_out:
+            self.downsample = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride, bias=False), norm(n_out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        around = x if self.downsample is None else self.downsample(x)
+        x = functional.relu(self.bn1(self.conv1(x)))
+        return functional.relu(self.bn2(self.conv2(x)) + around)
+
+
+class ResNet(nn.Module):
+    """A stem, four stages of two blocks, and a linear head. Attributes are named as in state dicts."""
+
+    def __init__(self, *, head: int, stem: str, norm: Norm, width: int) -> None:
+        super().__init__()
+        if stem == "imagenet":
+            self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
+            self.pool: nn.Module = nn.MaxPool2d(3, stride=2, padding=1)
+        else:
+            self.conv1 = nn.Conv2d(3, width, 3, padding=1, bias=False)
+            self.pool = nn.Identity()
+        self.bn1 = norm(width)
+        self.layer1 = _stage(width, width, 1, norm)
+        self.layer2 = _stage(width, 2 * width, 2, norm)
+        self.layer3 = _stage(2 * width, 4 * width, 2, norm)
+        self.layer4 = _stage(4 * width, 8 * width, 2, norm)
+        self.fc = nn.Linear(8 * width, head)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.pool(functional.relu(self.bn1(self.conv1(x))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        scores: Tensor = self.fc(x.mean(dim=(2, 3)))
+        return scores
+
+
+def _stage(n_in: int, n_out: int, stride: int, norm: Norm) -> nn.Module:
+    return nn.Sequential(_Block(n_in, n_out, stride, norm), _Block(n_out, n_out, 1, norm))
+
+
+def _group_norm(n_channels: int, n_groups: int = 32) -> nn.Module:
+    return nn.GroupNorm(math.gcd(n_groups, n_channels), n_channels)
+
+
+#: What can stand between two layers, by name.
+NORMS: dict[str, Norm] = {"batch": nn.BatchNorm2d, "group": _group_norm}

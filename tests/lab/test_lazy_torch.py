@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+import pytest
+
+from holdfast.lab.lazy_torch import functional, nn, torch
+
+WITHOUT_TORCH = "import sys; sys.modules['torch'] = None\n"
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_what_is_used_is_torch_itself():
+    import torch as eager
+
+    assert torch.Tensor is eager.Tensor
+    assert nn.Linear is eager.nn.Linear
+    assert functional.relu is eager.nn.functional.relu
+    with pytest.raises(AttributeError, match="no_such_name"):
+        torch.no_such_name  # noqa: B018
+
+
+def test_the_laboratory_is_imported_without_torch():
+    done = run(
+        "import importlib, pkgutil, sys\nimport holdfast.lab\n"
+        "for module in pkgutil.walk_packages(holdfast.lab.__path__, 'holdfast.lab.'):\n"
+        "    if '._' not in module.name: importlib.import_module(module.name)\n"
+        "print('torch' in sys.modules)"
+    )
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_without_torch_a_network_says_what_to_install():
+    done = run(
+        WITHOUT_TORCH + "from holdfast.errors import HoldfastError\nfrom holdfast.lab.models import mlp\n"
+        "try: mlp()\nexcept HoldfastError as error: print(error)"
+    )
+    assert "pip install 'holdfast[sim]'" in done.stdout
