@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._support.counting import check_whole
 from ...errors import InputError
 
 __all__ = ["Shard", "Trained", "schedule"]
@@ -15,7 +16,7 @@ Array = NDArray[Any]
 
 
 class Shard(NamedTuple):
-    """A client's examples in a round, and the order in which it sees them: one row of positions a step.
+    """A client's examples in a round, and the order in which it sees them: one row of positions per step.
 
     A row is filled up with -1 where a batch is not full. `seed` is for whatever else its training draws, and
     `memory` what its training kept in an earlier round.
@@ -29,7 +30,7 @@ class Shard(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What training returns: an update a client, and where there are any its buffers and what it keeps.
+    """What training returns: one update per client, and where there are any, its buffers and what it keeps.
 
     A way to train that has neither may return the updates alone.
     """
@@ -40,16 +41,22 @@ class Trained(NamedTuple):
 
 
 def schedule(
-    n_examples: int, *, epochs: float, batch_size: int, rng: np.random.Generator
+    n_examples: int,
+    *,
+    epochs: float,
+    batch_size: int,
+    rng: np.random.Generator,
+    n_steps: int | None = None,
 ) -> NDArray[np.intp]:
-    """Return positions in batches, anew shuffled each epoch; a fraction of an epoch is its share of steps.
+    """Return positions in batches, reshuffled each epoch; a fraction of an epoch is its share of steps.
 
-    At least one step is taken. 0.1 epochs of 500 examples in batches of 64 are one step.
+    At least one step is taken: 0.1 epochs of 500 examples in batches of 64 are one step. With `n_steps`, that
+    many are taken instead, whatever `epochs` says.
 
     >>> schedule(5, epochs=1, batch_size=2, rng=np.random.default_rng(0)).shape
     (3, 2)
-    >>> len(schedule(500, epochs=0.1, batch_size=64, rng=np.random.default_rng(0)))
-    1
+    >>> schedule(5, epochs=1, batch_size=2, rng=np.random.default_rng(0), n_steps=7).shape
+    (7, 2)
     """
     if n_examples < 1 or batch_size < 1 or not epochs > 0:
         raise InputError(
@@ -57,7 +64,9 @@ def schedule(
             f" got {n_examples} examples, batch_size={batch_size}, epochs={epochs}"
         )
     per_epoch = math.ceil(n_examples / batch_size)
-    n_steps = max(1, round(epochs * per_epoch))
+    if n_steps is None:
+        n_steps = max(1, round(epochs * per_epoch))
+    check_whole("n_steps", n_steps, at_least=1)
     rows = []
     for _ in range(math.ceil(n_steps / per_epoch)):
         order = np.full(per_epoch * batch_size, -1)

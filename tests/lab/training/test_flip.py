@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast import InputError, bind
+from holdfast import InputError
+from holdfast.core import bind
 from holdfast.lab.models import small_cnn
 from holdfast.lab.training import flip, flip_compact
 from holdfast.lab.training.flip import _Client

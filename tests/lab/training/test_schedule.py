@@ -31,6 +31,13 @@ def test_a_fraction_of_an_epoch_is_its_share_of_steps_and_at_least_one(epochs, n
     assert len(drawn(32, epochs=epochs)) == n_steps
 
 
+def test_a_number_of_steps_goes_through_as_many_epochs_as_it_needs():
+    np.testing.assert_array_equal(drawn(10, epochs=35, n_steps=7), drawn(10, epochs=3)[:7])
+    np.testing.assert_array_equal(drawn(10, n_steps=2), drawn(10)[:2])
+    with pytest.raises(InputError, match="n_steps must be a whole number from 1 on; got 0"):
+        drawn(10, n_steps=0)
+
+
 def test_the_generator_alone_decides():
     np.testing.assert_array_equal(drawn(50), drawn(50))
     assert (drawn(50) != drawn(50, seed=1)).any()
