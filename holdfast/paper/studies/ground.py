@@ -1,17 +1,17 @@
 """Where a study stands: a model trained without an attack, and what honest and malicious clients do to it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn import functional
 
 from ...errors import InputError
+from ...lab.lazy_torch import Tensor, functional, torch
 from ...lab.models import load_params
 from ...lab.scenario import Defence, Run
 from ...lab.simulation import simulate
