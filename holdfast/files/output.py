@@ -3,18 +3,15 @@
 Written piece by piece beside the old output, which it replaces when it is whole and on the disk.
 """
 
-import ctypes
 import os
-import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.atomic import replacing, sync_folder
+from .._support.atomic import remove_leftovers, replacing, replacing_folder
 from .._support.threads import in_order
 from ..errors import DataError
 from ..updates.layout import PIECE, Layout, widened
@@ -24,8 +21,6 @@ from .opening import Checkpoint, StoredTensor
 __all__ = ["NotFiniteError", "check_output", "narrowed", "write_model", "write_tensors"]
 
 Array = NDArray[Any]
-
-AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 
 class NotFiniteError(Exception):
@@ -80,11 +75,12 @@ def write_model(
 
         yield from in_order(made, range(0, size, PIECE))
 
+    remove_leftovers(out.parent, out.name)  # of runs that were killed: they are as large as a model
     if base.index is None:
         with replacing(out) as file:
             _write(file, base.files[0].header, base, pieces)
         return
-    with _replacing_folder(out) as folder:
+    with replacing_folder(out) as folder:
         for stored in base.files:
             with replacing(folder / stored.path.name) as file:
                 _write(file, stored.header, base, pieces)
@@ -138,32 +134,3 @@ def narrowed(values: Array, type_name: str) -> Array:
     # Half of the last bit that stays, less one unless that bit is odd: a tie goes to the even one.
     rounded = (bits + (0x7FFF + (bits >> 16 & 1))) >> 16
     return np.where(np.isnan(bits.view(np.float32)), 0x7FC0, rounded).astype(np.uint16)
-
-
-@contextmanager
-def _replacing_folder(out: Path) -> Iterator[Path]:
-    """Make a folder beside the output that takes its place, all files at once, when it is whole."""
-    partial = out.with_name(f"{out.name}.{os.getpid()}.partial")
-    partial.mkdir()
-    try:
-        yield partial
-        sync_folder(partial)
-        if out.exists():
-            _exchange(partial, out)
-        else:
-            os.rename(partial, out)
-        sync_folder(out.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)  # the old one, if they were exchanged
-
-
-def _exchange(partial: Path, out: Path) -> None:
-    """Swap two folders: at once where Linux can, else with a moment in which the old one has another name."""
-    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    names = os.fsencode(partial), os.fsencode(out)
-    if renameat2 is not None and renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) == 0:
-        return
-    old = out.with_name(f"{out.name}.{os.getpid()}.old")
-    os.rename(out, old)
-    os.rename(partial, out)
-    os.rename(old, partial)
