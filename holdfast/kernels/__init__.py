@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from .._support.threads import in_order
 from ..errors import InputError
 from ..updates.rows import CELL, Rows
-from .forms import MEAN, RATIO, SUM, VOTE, Plan
-from .network import comparators
+from ._forms import MEAN, RATIO, SUM, VOTE, Plan
+from ._network import comparators
 from .passes import Job, run
 
 __all__ = [

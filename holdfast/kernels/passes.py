@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from .._support.threads import in_order, n_threads
 from ..updates.rows import CELL, Rows
-from .forms import Found, Plan, Source
-from .reader import Reader
+from ._forms import Found, Plan, Source
+from ._reader import Reader
 
 __all__ = ["Job", "Part", "Total", "added", "parts", "run"]
 
@@ -99,7 +99,7 @@ def cells_at_once(rows: Rows, is_in_place: bool) -> int:
 
 
 def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -> Part:
-    from .columns import sweep
+    from ._columns import sweep
 
     n, explain = source.addresses.shape[1], len(job.shape) > 1
     counts = np.zeros(3 * n + 1 + 4 * (n + 1), dtype=np.int64)
@@ -113,9 +113,9 @@ def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -
 
 
 def _summed(source: Source, job: Job, start: int, stop: int) -> Part:
-    from . import sums
+    from . import _sums
 
-    loop = sums.gram if job.loop == "gram" else sums.projections
+    loop = _sums.gram if job.loop == "gram" else _sums.projections
     bad = np.zeros(source.addresses.shape[1], dtype=np.int64)
     cells = np.zeros((-(-(stop - start) // CELL), *job.shape))
     for cell, at in zip(cells, range(start, stop, CELL), strict=True):

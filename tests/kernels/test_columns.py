@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import NonFiniteError, fedavg, kernels, rows_of
-from holdfast.kernels.blocks import WIDTH
+from holdfast import fedavg, kernels
+from holdfast.errors import NonFiniteError
+from holdfast.updates import rows_of
+from holdfast.kernels._blocks import WIDTH
 from holdfast.updates.rows import CELL
 
 from .. import naive

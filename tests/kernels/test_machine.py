@@ -9,7 +9,7 @@ from pathlib import Path
 SCRIPT = """
 import json, sys
 import numpy as np
-from holdfast import rows_of
+from holdfast.updates import rows_of
 from tests.rules import RULES, call
 rng = np.random.default_rng(0)
 results = {}

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from holdfast.kernels.network import comparators
+from holdfast.kernels._network import comparators
 
 
 def through(rows, pairs):

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from holdfast import bind, kernels, rows_of, weak_dp
+from holdfast import kernels, weak_dp
+from holdfast.updates import rows_of
 from holdfast.updates.rows import CELL
 
 from ..rules import RULES, inputs, named
@@ -21,7 +22,7 @@ def test_neither_threads_nor_blocks_change_a_bit(rule, million, monkeypatch):
     for threads, cells in ((1, 16), (2, 16), (2, 3), (1, 1)):
         monkeypatch.setenv("HOLDFAST_THREADS", str(threads))
         monkeypatch.setattr("holdfast.kernels.passes.CELLS_PER_TASK", cells)
-        blurred = bind(weak_dp, sigma=0.1) if rule.name == "weak_dp" else rule
+        blurred = weak_dp(sigma=0.1) if rule.name == "weak_dp" else rule
         results.append(blurred(rows_of(million, explain=True), **inputs(DIM, np.float32)))
     first = results[0]
     for other in results[1:]:

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from holdfast import kernels, rows_of
-from holdfast.kernels.reader import Reader
+from holdfast import kernels
+from holdfast.updates import rows_of
+from holdfast.kernels._reader import Reader
 from holdfast.updates.rows import CELL
 
 DIM = CELL + 300

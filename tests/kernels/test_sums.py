@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import kernels, rows_of
+from holdfast import kernels
+from holdfast.updates import rows_of
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

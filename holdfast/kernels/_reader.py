@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..updates.layout import FLOATS, Unfit
 from ..updates.rows import Rows, Stored, flat_piece
-from .forms import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Source
+from ._forms import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Source
 
 __all__ = ["Reader"]
 
@@ -25,7 +25,7 @@ BASE = -1  # stands for the base where a row's number is expected
 class Reader:
     """Where the numbers of the rows lie. What cannot be read in place is copied, a piece at a time.
 
-    >>> from holdfast import rows_of
+    >>> from holdfast.updates import rows_of
     >>> Reader.of(rows_of(np.ones((3, 8), dtype=np.float32))).is_in_place
     True
     """

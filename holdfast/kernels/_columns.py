@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import WIDTH, clear, load, workspace
-from .forms import RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
-from .machine import compiled, inner, inner_sums, larger, smaller
+from ._blocks import WIDTH, clear, load, workspace
+from ._forms import RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
+from ._machine import compiled, inner, inner_sums, larger, smaller
 
 __all__ = ["sweep"]
 

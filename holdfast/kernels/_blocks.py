@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .forms import BFLOAT16, FLOAT32, FLOAT64, Source, Work
-from .machine import as_float, inlined, inner, prefetch, view
+from ._forms import BFLOAT16, FLOAT32, FLOAT64, Source, Work
+from ._machine import as_float, inlined, inner, prefetch, view
 
 __all__ = ["WIDTH", "clear", "load", "workspace"]
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import WIDTH, clear, load, workspace
-from .forms import Source, Work
-from .machine import compiled, inner, inner_sums
+from ._blocks import WIDTH, clear, load, workspace
+from ._forms import Source, Work
+from ._machine import compiled, inner, inner_sums
 
 __all__ = ["gram", "projections"]
 
