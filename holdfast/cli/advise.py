@@ -8,28 +8,29 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ..theory import Advice, Assessment, advise
 from ..theory.advice_text import percent, region_text
-from ..theory.adviser import Advice, advise
-from ..theory.federation import Assessment
 from .shown import errors_shown
 
 __all__ = ["advise_command"]
 
 
 def advise_command(
-    clients: Annotated[int, typer.Option(help="Clients there are in all.")],
-    malicious: Annotated[int, typer.Option(help="How many of them are malicious, at most.")],
-    per_round: Annotated[int | None, typer.Option(help="Clients drawn a round; all, if not given.")] = None,
-    rounds: Annotated[int, typer.Option(help="Rounds of the training.")] = 300,
-    flip: Annotated[float, typer.Option(help="Chance that noise flips an honest sign.")] = 0.1,
-    risk: Annotated[float, typer.Option(help="Chance of a failure in all rounds that is accepted.")] = 0.01,
+    clients: Annotated[int, typer.Option(help="Number of clients.")],
+    malicious: Annotated[int, typer.Option(help="Number of malicious clients, at most.")],
+    per_round: Annotated[int | None, typer.Option(help="Clients drawn per round (default: all).")] = None,
+    rounds: Annotated[int, typer.Option(help="Number of rounds.")] = 300,
+    flip: Annotated[
+        float, typer.Option(help="Chance that noise flips the sign of an honest client's value.")
+    ] = 0.1,
+    risk: Annotated[float, typer.Option(help="Accepted chance of a failure in any of the rounds.")] = 0.01,
     learning: Annotated[
         float, typer.Option(help="Share of rounds in which an attacked coordinate should learn.")
     ] = 0.5,
-    plot: Annotated[Path | None, typer.Option(help="Draw the feasible region into this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the feasible settings into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Say which settings of the invariant aggregator fit a federation, and what they are worth."""
+    """Recommend settings of the invariant aggregator for a federation, with guarantees and costs."""
     with errors_shown():
         advice = advise(
             n_clients=clients,
@@ -53,14 +54,15 @@ def advise_command(
 def _show(advice: Advice, console: Console) -> None:
     federation, found = advice.federation, advice.recommended
     console.print(
-        f"{federation.n_clients} clients, {federation.n_malicious} malicious; {federation.n_per_round} a"
+        f"{federation.n_clients} clients, {federation.n_malicious} malicious; {federation.n_per_round} per"
         f" round, {federation.n_rounds} rounds; an honest sign flips with chance {federation.flip:g}\n"
     )
     console.print(f"[bold]invariant(tau={found.tau:g}, alpha={found.alpha:g})[/bold]  {found.summary}")
-    if advice.safe:
-        console.print(f"[green]Safe:[/green] every risk is at most {percent(advice.risk)} over all rounds.")
+    risk = percent(advice.risk)
+    if advice.within_risk:
+        console.print(f"[green]Every risk is at most {risk}[/green] over all rounds.")
     else:
-        console.print(f"[red]No setting is safe[/red] at a risk of {percent(advice.risk)}; this is the best:")
+        console.print(f"[red]No setting keeps every risk at {risk}[/red] over all rounds; this is the best:")
         console.print(_bullets(advice.problems))
     console.print("\n[bold]Guaranteed[/bold]")
     console.print(_bullets(advice.guarantees))
@@ -96,11 +98,11 @@ _LABELS = (
     "values averaged",
     "clients against, at most",
     "direction sure",
-    "more attackers than trimmed, a round",
+    "more attackers than trimmed, per round",
     "  in some round",
-    "attacked coordinate learns, a round",
-    "other coordinate learns, a round",
-    "attacked coordinate misled, a round",
+    "attacked coordinate learns, per round",
+    "other coordinate learns, per round",
+    "attacked coordinate misled, per round",
     "  in some round",
 )
 

@@ -1,4 +1,4 @@
-"""holdfast theory: the formulas held against the rules, and the figures drawn."""
+"""holdfast theory: check the formulas against the rules, and draw the figures."""
 
 import json
 from collections.abc import Iterator
@@ -8,21 +8,21 @@ from typing import Annotated
 
 import typer
 
-from ..theory.verification import Finding, check_theory
+from ..theory import Finding, check_theory
 from .shown import errors_shown
 
 __all__ = ["app", "check", "figures"]
 
-app = typer.Typer(help="The theory, checked and drawn.", no_args_is_help=True)
+app = typer.Typer(help="Check the theory, and draw its figures.", no_args_is_help=True)
 
 
 @app.command()
 def check(
-    samples: Annotated[int, typer.Option(help="Coordinates made up for each simulation.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
+    samples: Annotated[int, typer.Option(help="Coordinates per simulation.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Run the real aggregators on made-up gradients and compare with every formula."""
+    """Run the aggregators on made-up gradients, and compare what they do with every formula."""
     with errors_shown():
         findings = check_theory(n_samples=samples, seed=seed)
     n_wrong = sum(not finding.holds for finding in findings)
@@ -33,8 +33,8 @@ def check(
         for line in _lines(findings):
             typer.echo(line)
         typer.echo(
-            f"\n{len(findings) - n_wrong} of {len(findings)} within 4 standard errors of what the rules do;"
-            f" {samples} samples each, 'by flips' counts exactly."
+            f"\n{len(findings) - n_wrong} of {len(findings)} within 4 standard errors of what the rules do,"
+            f" with {samples} samples each; 'by flips' is an exact count."
         )
     if n_wrong:
         raise typer.Exit(1)
@@ -42,7 +42,7 @@ def check(
 
 @app.command()
 def figures(
-    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("docs/figures"),
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("docs/figures"),
 ) -> None:
     """Draw the figures of the paper that the theory explains."""
     with errors_shown():

@@ -1,4 +1,4 @@
-"""The adviser's answer as a map: which pairs of alpha and tau are safe, and where the published ones lie."""
+"""The adviser's answer as a map: which pairs of alpha and tau keep the risk, and where the published lie."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ FLAWS = {
     "more attackers than are trimmed": "#f3d9b1",
     "attackers may turn a coordinate": "#f7ecc0",
     "attacked coordinates hardly learn": "#dfe3e8",
-    "safe": "#a9d3ae",
+    "every risk as low as asked": "#a9d3ae",
 }
 
 
@@ -75,7 +75,7 @@ def _cells(figure: Any, axes: Any, advice: Advice) -> None:
 
     above = axes.secondary_xaxis("top")
     shown = range(1, most + 1, -(-most // 10))  # all, or so many that they can be read
-    more = advice.federation.ever(advice.federation.chance_of_more(np.arange(most + 1)))
+    more = advice.federation.chance_ever(advice.federation.chance_of_more(np.arange(most + 1)))
     above.set_xticks(
         [(max(0.0, alphas[k]) + alphas[k + 1]) / 2 for k in shown], [percent(more[k]) for k in shown]
     )
@@ -88,8 +88,8 @@ def _flaws(advice: Advice) -> NDArray[np.int64]:
     federation = advice.federation
     trimmed = np.arange(federation.most_trimmed + 1)
     against = np.arange(federation.n_per_round // 2 + 1)[:, np.newaxis]
-    more = federation.ever(federation.chance_of_more(trimmed)) > advice.risk
-    turned = federation.ever(np.cumsum(federation.against[::-1]).clip(0, 1))[against] > advice.risk
+    more = federation.chance_ever(federation.chance_of_more(trimmed)) > advice.risk
+    turned = federation.chance_ever(np.cumsum(federation.against[::-1]).clip(0, 1))[against] > advice.risk
     idle = against < federation.typical_attackers
     return np.select([against > trimmed, more, turned, idle], range(4), default=4)
 
@@ -101,7 +101,9 @@ def _mark(axes: Any, advice: Advice) -> None:
         axes.annotate(", ".join(names).replace("_", " "), (found.alpha, found.tau), (-7, 5), **beside)
     best = advice.recommended
     text = f"advice: τ={best.tau:g}, α={best.alpha:g}" + (
-        "" if advice.safe else "\n(best there is, not safe)"
+        "" if advice.within_risk else "\n(the best there is, above the risk)"
     )
-    axes.plot(best.alpha, best.tau, "*", color=BENIGN if advice.safe else MALICIOUS, mec="white", ms=17)
+    axes.plot(
+        best.alpha, best.tau, "*", color=BENIGN if advice.within_risk else MALICIOUS, mec="white", ms=17
+    )
     axes.annotate(text, (best.alpha, best.tau), (-11, -3), va="top", weight="bold", **beside)

@@ -1,4 +1,4 @@
-"""Bounds and certificates: numbers in, numbers out, vectorised. No simulation.
+"""What the paper's theorems say, exact and as printed; the adviser; the check against the rules themselves.
 
 >>> from holdfast import theory
 >>> rule = theory.invariant_rule(20, tau=0.6, alpha=0.25)
@@ -6,6 +6,7 @@
 0.1853
 """
 
+from .adviser import Advice, advise
 from .convergence import attack_loss_floor, convergence, printed_convergence
 from .failures import (
     FLTRUST_THRESHOLD,
@@ -18,10 +19,24 @@ from .failures import (
     mimicry_cost,
     overwrite_threshold,
 )
-from .flips import cantelli_flip, gaussian_flip, printed_flip
-from .laws import binomial, hypergeometric, poisson_binomial
-from .one_dimension import Chances, chances_of, one_dimension, unequal_clients
-from .printed import printed_p_minus, printed_p_plus_invariant, printed_p_plus_trimmed_mean
+from .federation import Assessment, Federation
+from .laws import (
+    binomial,
+    cantelli_flip,
+    gaussian_flip,
+    hypergeometric,
+    poisson_binomial,
+    printed_flip,
+)
+from .one_dimension import (
+    Chances,
+    chances_of,
+    one_dimension,
+    printed_p_minus,
+    printed_p_plus_invariant,
+    printed_p_plus_trimmed_mean,
+    unequal_clients,
+)
 from .rules import (
     OUTCOMES,
     SignRule,
@@ -33,17 +48,24 @@ from .rules import (
     trimmed_mean_rule,
 )
 from .sampling import chance_of_more, over_rounds, sampled_clients, values_against
+from .verification import Finding, check_theory
 
 __all__ = [
     "FLTRUST_THRESHOLD",
     "OUTCOMES",
+    "Advice",
+    "Assessment",
     "Chances",
+    "Federation",
+    "Finding",
     "SignRule",
+    "advise",
     "attack_loss_floor",
     "binomial",
     "cantelli_flip",
     "chance_of_more",
     "chances_of",
+    "check_theory",
     "convergence",
     "fltrust_advantage",
     "fltrust_best_advantage",

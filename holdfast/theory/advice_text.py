@@ -1,4 +1,4 @@
-"""What the adviser says in words: what is guaranteed under which assumption, and what is not safe."""
+"""What the adviser says in words: what is guaranteed under which assumption, and which risk remains."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,13 +35,13 @@ def guarantees(federation: Federation, found: Assessment) -> Iterator[str]:
     yield (
         "Learning: a coordinate that the attackers push against moves the honest way in"
         f" {percent(found.learns)} of the rounds, and may move theirs in {percent(found.misled)} of them."
-        " Assumes that clients are drawn at random, and that noise flips each honest sign with chance"
-        f" {federation.flip:g}, independently."
+        " Assumes that clients are drawn at random, and that noise flips each honest sign independently, with"
+        f" chance {federation.flip:g}."
     )
 
 
 def problems(federation: Federation, found: Assessment, risk: float) -> Iterator[str]:
-    """Return why the settings are not safe, if they are not, and what would help.
+    """Return which risks the settings leave above the one allowed, and what would help.
 
     >>> federation = Federation(100, 20, 20)
     >>> len(list(problems(federation, Assessment.of(federation, tau=0.5, alpha=0.45), 0.01)))
@@ -49,16 +49,16 @@ def problems(federation: Federation, found: Assessment, risk: float) -> Iterator
     """
     if found.more_than_trimmed_ever > risk:
         yield (
-            "no alpha is safe: even with the most that can be trimmed at each end,"
+            f"no alpha keeps the risk at {percent(risk)}: even with the most that can be trimmed at each end,"
             f" {found.n_trimmed} of {federation.n_per_round}, some round of {federation.n_rounds} draws more"
             f" attackers than that with chance {percent(found.more_than_trimmed_ever)}; with"
-            f" {_per_round_needed(federation, risk)} clients a round it is at most {percent(risk)}"
+            f" {_per_round_needed(federation, risk)} clients per round it is at most {percent(risk)}"
         )
     if found.misled_ever > risk:
         yield (
-            f"no tau is safe: an attacked coordinate is turned in some round of {federation.n_rounds} with"
-            f" chance {percent(found.misled_ever)}; more clients a round, or a smaller flip than"
-            f" {federation.flip:g} (larger batches, less noise), would help"
+            f"no tau keeps the risk at {percent(risk)}: an attacked coordinate is turned in some round of"
+            f" {federation.n_rounds} with chance {percent(found.misled_ever)}; more clients per round, or a"
+            f" smaller flip than {federation.flip:g} (larger batches, less noise), would help"
         )
 
 
@@ -69,10 +69,10 @@ def region_text(federation: Federation, region: tuple[tuple[int, int], ...]) -> 
     alpha 0.46 (trim 7 at each end) and tau 0.4 to 0.7 (2 to 4 against)
     """
     if not region:
-        return "none: no pair of settings keeps every risk low enough"
+        return "none: no pair of settings keeps every risk as low as asked"
     trims, masks = sorted({k for k, _ in region}), sorted({m for _, m in region})
-    strict = Assessment.counted(federation, n_trimmed=trims[0], n_against=masks[0])
-    wide = Assessment.counted(federation, n_trimmed=trims[-1], n_against=masks[-1])
+    strict = Assessment.from_counts(federation, n_trimmed=trims[0], n_against=masks[0])
+    wide = Assessment.from_counts(federation, n_trimmed=trims[-1], n_against=masks[-1])
     never = ", never more against than are trimmed" if masks[-1] > trims[0] else ""
     return (
         f"alpha {_span(strict.alpha, wide.alpha)} (trim {_span(trims[0], trims[-1])} at each end) and tau"
@@ -85,7 +85,7 @@ def _span(low: float, high: float) -> str:
 
 
 def percent(chance: float) -> str:
-    """Return a chance for people: per cent, or a power of ten where that would read as 0.
+    """Return a chance to be read: in per cent, or as a power of ten where that would read as 0.
 
     >>> percent(0.17660), percent(0.00123), percent(4.1e-06), percent(0.0), percent(1 - 1e-12)
     ('17.7%', '0.12%', '4e-06', '0%', '>99.9%')
@@ -98,11 +98,11 @@ def percent(chance: float) -> str:
 
 
 def _per_round_needed(federation: Federation, risk: float) -> int:
-    """Return how many clients a round must have so that some alpha is safe. All of them always are enough."""
+    """Return how many clients per round let some alpha keep the risk. All of them always do."""
     n = federation.n_per_round
     while n < federation.n_clients:
         larger = replace(federation, n_per_round=n)
-        if larger.ever(larger.chance_of_more(larger.most_trimmed)) <= risk:
+        if larger.chance_ever(larger.chance_of_more(larger.most_trimmed)) <= risk:
             return n
         n += max(1, n // 50)
     return federation.n_clients

@@ -16,14 +16,14 @@ __all__ = ["Advice", "advise"]
 
 @dataclass(frozen=True)
 class Advice:
-    """What the adviser found. Use it as bind(invariant, **advice.settings); store it as `as_dict()`.
+    """What the adviser found. Use it as invariant(**advice.settings); store it as `as_dict()`.
 
     `region` holds the counts (trimmed at each end, against at most) of every pair of settings that keeps all
     risks below `risk`; it is empty where none does, and `problems` says why. The recommended pair is then
     the best there is.
 
-    >>> from holdfast import bind, invariant
-    >>> print(bind(invariant, **advise(n_clients=30, n_malicious=5).settings))
+    >>> from holdfast import invariant
+    >>> print(invariant(**advise(n_clients=30, n_malicious=5).settings))
     invariant(tau=0.5, alpha=0.23, strict=False)
     """
 
@@ -35,13 +35,13 @@ class Advice:
     problems: tuple[str, ...]
 
     @property
-    def safe(self) -> bool:
-        """Whether the recommended settings keep every risk below the one allowed."""
+    def within_risk(self) -> bool:
+        """Whether the recommended settings keep every risk at most `risk`."""
         return not self.problems
 
     @property
     def settings(self) -> dict[str, float]:
-        """The recommended settings, for bind(invariant, **settings)."""
+        """The recommended settings, for invariant(**settings)."""
         return self.recommended.settings
 
     @property
@@ -51,7 +51,7 @@ class Advice:
 
     @property
     def published_by_settings(self) -> dict[tuple[str, ...], Assessment]:
-        """What was published, once for all the names that share their settings."""
+        """The published settings, each once, by all the names that share them."""
         names: dict[Assessment, tuple[str, ...]] = {}
         for name, found in self.published.items():
             names[found] = (*names.get(found, ()), name)
@@ -62,7 +62,7 @@ class Advice:
         return {
             "federation": asdict(self.federation),
             "risk": self.risk,
-            "safe": self.safe,
+            "within_risk": self.within_risk,
             "settings": self.settings,
             "recommended": self.recommended.as_dict(),
             "published": {name: found.as_dict() for name, found in self.published.items()},
@@ -86,10 +86,10 @@ def advise(
 
     tau is the strictest that lets an attacked coordinate learn in the share `learning` of the rounds, if the
     chance that it is ever turned is then at most `risk`. alpha trims the least that makes every direction
-    sure and keeps the chance at most `risk` that any round has more attackers than are trimmed.
+    sure and keeps the chance that any round has more attackers than are trimmed at most `risk`.
 
     >>> advice = advise(n_clients=100, n_malicious=10, n_per_round=15)
-    >>> advice.settings, advice.safe
+    >>> advice.settings, advice.within_risk
     ({'tau': 0.6, 'alpha': 0.46}, True)
     """
     in_range("risk", risk, 0, 1, open_low=True)
@@ -99,18 +99,18 @@ def advise(
     )
     most = federation.most_trimmed
     counts = np.arange(most + 1)
-    # With every direction sure, it hangs on the mask alone: so many at most on the one side, or on the other.
+    # If every direction is sure, the mask alone decides: at most so many on the one side, or on the other.
     learns, misled = np.cumsum(federation.against), np.cumsum(federation.against[::-1])
-    trims = counts[federation.ever(federation.chance_of_more(counts)) <= risk]
+    trims = counts[federation.chance_ever(federation.chance_of_more(counts)) <= risk]
     masks = counts[
-        (federation.ever(misled[counts].clip(0, 1)) <= risk) & (counts >= federation.typical_attackers)
+        (federation.chance_ever(misled[counts].clip(0, 1)) <= risk) & (counts >= federation.typical_attackers)
     ]
 
     enough = masks[learns[masks] >= learning]
     last_resort = [min(federation.typical_attackers, most)]
     n_against = next(candidates[0] for candidates in (enough, masks[::-1], last_resort) if len(candidates))
     n_trimmed = max(n_against, trims[0]) if trims.size else most
-    recommended = Assessment.counted(federation, n_trimmed=int(n_trimmed), n_against=int(n_against))
+    recommended = Assessment.from_counts(federation, n_trimmed=int(n_trimmed), n_against=int(n_against))
     return Advice(
         federation=federation,
         risk=risk,

@@ -1,12 +1,13 @@
-"""The convergence theorem, as printed and corrected, and what it says of the backdoor's loss.
+"""The convergence theorem, corrected and as printed, and what it says about the backdoor's loss.
 
-Per coordinate: the honest minima are at most `distance` away, every step that is not zero has a size in
-[shortest, longest], and each round moves the honest way with chance p_minus, the attackers' way with at most
-p_plus, independently. Wang et al., 2024, theorem "convergence"; it then holds for all coordinates together
-with the power `dim`, if they are independent: vacuous for the millions of a network.
+Theorem 11 of Wang et al., 2024. In one coordinate the honest minima are at most `distance` away, every step
+that is not zero has a size in [shortest, longest], and each round moves the honest way with chance p_minus
+and the attackers' way with chance p_plus, independently. For all coordinates together it is this chance to
+the power `dim`, if they are independent: nothing is left of it for the millions of a network.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,11 +38,10 @@ def convergence(
     0.7865
     """
     p_minus, wrong = _checked(p_minus, p_plus, n_rounds, distance, shortest, longest, dim)
-    honest = binomial(n_rounds, p_minus)
     total = np.zeros(np.shape(p_minus))
-    for i in range(_ceil(distance / shortest), n_rounds + 1):
+    for i, chance in _honest_steps(p_minus, n_rounds, distance / shortest):
         n_bearable = math.floor((i * shortest - distance) / longest + 1e-9)
-        total += honest[..., i] * binomial(n_rounds - i, wrong)[..., : n_bearable + 1].sum(axis=-1)
+        total += chance * binomial(n_rounds - i, wrong)[..., : n_bearable + 1].sum(axis=-1)
     return np.asarray(np.minimum(1.0, total) ** dim)[()]
 
 
@@ -57,18 +57,17 @@ def printed_convergence(
 ) -> FloatArray:
     """Return the theorem's value as printed, too large or too small: its inner sum runs the wrong way.
 
-    It asks that at least (i * shortest - distance) / longest of the other steps do *not* go wrong; that many
-    is what *may* go wrong.
+    It asks that at least (i * shortest - distance) / longest of the other steps do *not* go wrong, which is
+    how many *may* go wrong.
 
     >>> print(printed_convergence(0.7, 0.05, n_rounds=20, distance=1, shortest=0.1, longest=0.2).round(4))
     0.8521
     """
     p_minus, wrong = _checked(p_minus, p_plus, n_rounds, distance, shortest, longest, dim)
-    honest = binomial(n_rounds, p_minus)
     total = np.zeros(np.shape(p_minus))
-    for i in range(_ceil(distance / shortest), n_rounds + 1):
-        n_spared = _ceil((i * shortest - distance) / longest)
-        total += honest[..., i] * binomial(n_rounds - i, 1 - wrong)[..., n_spared:].sum(axis=-1)
+    for i, chance in _honest_steps(p_minus, n_rounds, distance / shortest):
+        n_spared = math.ceil((i * shortest - distance) / longest - 1e-9)
+        total += chance * binomial(n_rounds - i, 1 - wrong)[..., n_spared:].sum(axis=-1)
     return np.asarray(np.minimum(1.0, total) ** dim)[()]
 
 
@@ -80,10 +79,10 @@ def attack_loss_floor(
     dim: ArrayLike,
     longest: ArrayLike,
 ) -> FloatArray:
-    """Return the least loss on backdoored examples once the convergence theorem's event has come true.
+    """Return the least loss on backdoored examples once the model has converged as the theorem says.
 
-    `loss_at_minimum` is that of a benign minimum, `flatness` bounds the gradient of the backdoor's loss,
-    `diameter` is that of the benign minima's hull, `longest` the largest step of a coordinate.
+    `loss_at_minimum` is the loss at a benign minimum, `flatness` bounds the gradient of the backdoor's loss,
+    `diameter` is that of the hull of the benign minima, `longest` the largest step of a coordinate.
 
     >>> print(attack_loss_floor(2.0, flatness=0.5, diameter=1.0, dim=100, longest=0.1))
     1.0
@@ -104,7 +103,7 @@ def _checked(
     longest: float,
     dim: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return p_minus, and the chance that a step which is not an honest one goes wrong."""
+    """Return p_minus, and the chance that a step goes wrong given that it is not an honest one."""
     check_whole("n_rounds", n_rounds, at_least=1)
     check_whole("dim", dim, at_least=1)
     in_range("distance", distance, 0)
@@ -118,5 +117,8 @@ def _checked(
     return p_minus, np.minimum(wrong, 1.0)
 
 
-def _ceil(steps: float) -> int:
-    return math.ceil(steps - 1e-9)
+def _honest_steps(p_minus: FloatArray, n_rounds: int, n_needed: float) -> Iterator[tuple[int, FloatArray]]:
+    """Yield each number of honest steps that can be enough, and its chance."""
+    law = binomial(n_rounds, p_minus)
+    for i in range(math.ceil(n_needed - 1e-9), n_rounds + 1):
+        yield i, law[..., i]

@@ -28,7 +28,8 @@ def fltrust_advantage(theta: ArrayLike, theta_attacker: ArrayLike) -> FloatArray
     """Return what an attacker wins along the flat axis under FLTrust; above 0 it sets the direction.
 
     Two clients of equal length in a plane, the benign one equal to the server's reference, at `theta` to the
-    flat axis; the attacker at `theta_attacker` on the axis's other side. Wang et al., 2024, appendix.
+    flat axis; the attacker at `theta_attacker` on the axis's other side. Wang et al., 2024, Appendix B,
+    Equation 1.
 
     >>> print(fltrust_advantage(0.45 * np.pi, 0.275 * np.pi).round(4))
     0.2653
@@ -41,7 +42,7 @@ def fltrust_best_advantage(theta: ArrayLike) -> FloatArray:
     """Return the most an attacker can win, over all its angles: 1/2 - 3/2 cos(theta).
 
     The paper leaves this to a plot. cos(a) cos(b) = (cos(a + b) + cos(a - b)) / 2, and only the second
-    cosine hangs on the attacker's angle.
+    cosine depends on the attacker's angle.
 
     >>> fltrust_best_advantage([0.0, np.pi / 2]).round(4)
     array([-1. ,  0.5])

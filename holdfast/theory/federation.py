@@ -5,26 +5,25 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .. import theory
 from .._support.counting import check_whole, largest_minority
 from ..errors import InputError
-from . import SignRule
-from .checks import probabilities
+from .checks import FloatArray, probabilities
+from .laws import binomial, hypergeometric
+from .one_dimension import chances_of
+from .rules import SignRule, invariant_rule
+from .sampling import chance_of_more, over_rounds, values_against
 
 __all__ = ["Assessment", "Federation"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Federation:
-    """So many clients, some of them malicious, some drawn at random each round.
+    """How many clients there are, how many of them are malicious, and how many are drawn at random per round.
 
     `flip` is the chance that noise turns the sign of an honest client in a coordinate, the same for all and
-    independent: the p of the paper's theorem.
+    independent: the p of the paper's Theorem 10.
 
     >>> Federation(n_clients=100, n_malicious=20, n_per_round=20).typical_attackers
     4
@@ -37,7 +36,7 @@ class Federation:
     flip: float = 0.1
 
     def __post_init__(self) -> None:
-        """Refuse what no setting can defend."""
+        """Raise where no setting can help."""
         check_whole("n_clients", self.n_clients, at_least=3)
         check_whole("n_per_round", self.n_per_round, at_least=3, at_most=self.n_clients)
         check_whole("n_malicious", self.n_malicious, at_least=1, at_most=self.n_clients)
@@ -45,49 +44,49 @@ class Federation:
         probabilities("flip", self.flip)
         if 2 * self.n_malicious >= self.n_clients:
             raise InputError(
-                f"no setting is safe: {self.n_malicious} of {self.n_clients} clients are malicious, and every"
-                " rule that counts clients needs more honest than malicious ones: here, at most"
+                f"no setting helps: {self.n_malicious} of {self.n_clients} clients are malicious, and a rule"
+                " that counts clients needs more honest than malicious ones: here, at most"
                 f" {(self.n_clients - 1) // 2} malicious"
             )
         if self.flip >= 0.5:
             raise InputError(
-                "no setting is safe: flip must be below 0.5, or an honest sign says nothing;"
+                "no setting helps: flip must be below 0.5, or an honest sign says nothing;"
                 f" got {self.flip:g}. Larger batches make it smaller"
             )
 
     @property
     def typical_attackers(self) -> int:
-        """How many attackers a round has on average, rounded up."""
+        """How many attackers there are per round on average, rounded up."""
         return -(-self.n_per_round * self.n_malicious // self.n_clients)
 
     @property
     def most_trimmed(self) -> int:
-        """How many values can be trimmed at each end at most."""
+        """The most values that can be trimmed at each end."""
         return (self.n_per_round - 1) // 2
 
     @cached_property
-    def against(self) -> Array:
+    def against(self) -> FloatArray:
         """The law of how many of a round's values are on the attackers' side in a coordinate they attack."""
-        attackers = theory.hypergeometric(self.n_clients, self.n_malicious, self.n_per_round)
-        return theory.values_against(attackers, flip=self.flip)
+        attackers = hypergeometric(self.n_clients, self.n_malicious, self.n_per_round)
+        return values_against(attackers, flip=self.flip)
 
-    def chance_of_more(self, n_tolerated: ArrayLike) -> Array:
+    def chance_of_more(self, n_tolerated: ArrayLike) -> FloatArray:
         """Return the chance that a round draws more attackers than are tolerated."""
-        drawn = {
-            "n_clients": self.n_clients,
-            "n_malicious": self.n_malicious,
-            "n_per_round": self.n_per_round,
-        }
-        return theory.chance_of_more(n_tolerated, **drawn)
+        return chance_of_more(
+            n_tolerated,
+            n_clients=self.n_clients,
+            n_malicious=self.n_malicious,
+            n_per_round=self.n_per_round,
+        )
 
-    def ever(self, chance: ArrayLike) -> Array:
-        """Return the chance that something happens in any of the rounds."""
-        return theory.over_rounds(chance, self.n_rounds)
+    def chance_ever(self, chance: ArrayLike) -> FloatArray:
+        """Return the chance that something happens in any of the rounds, from its chance in one."""
+        return over_rounds(chance, self.n_rounds)
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a pair of settings means for a federation. All are chances in a round, or, as `..._ever`, in any.
+    """What a pair of settings means for a federation: chances per round or, as `..._ever`, in any round.
 
     >>> print(Assessment.of(Federation(100, 20, 20), tau=0.6, alpha=0.25).summary)
     trims 5 at each end, passes with up to 4 against
@@ -97,9 +96,9 @@ class Assessment:
     alpha: float
     n_trimmed: int  # at each end
     n_averaged: int  # values left in each coordinate: the fewer, the noisier the update
-    n_against: int  # clients that can be against a coordinate which still passes the mask
-    direction_is_sure: bool  # whether all those are trimmed, so that the majority sets the direction
-    more_than_trimmed: float  # attackers drawn
+    n_against: int  # the most clients that can be against a coordinate that passes the mask
+    direction_is_sure: bool  # whether all of those are trimmed, so that the majority sets the direction
+    more_than_trimmed: float  # more attackers are drawn than values trimmed
     more_than_trimmed_ever: float
     learns: float  # an attacked coordinate surely moves the honest way
     learns_unattacked: float  # the same where the attackers do not push against the honest clients
@@ -110,9 +109,9 @@ class Assessment:
     def of(cls, federation: Federation, *, tau: float, alpha: float) -> "Assessment":
         """Return what these settings of `invariant` mean for the federation."""
         n = federation.n_per_round
-        rule = theory.invariant_rule(n, tau=tau, alpha=alpha)
-        attacked = theory.chances_of(rule, federation.against)
-        unattacked = theory.chances_of(rule, theory.binomial(n, federation.flip))
+        rule = invariant_rule(n, tau=tau, alpha=alpha)
+        attacked = chances_of(rule, federation.against)
+        unattacked = chances_of(rule, binomial(n, federation.flip))
         more = float(federation.chance_of_more(rule.n_trimmed))
         n_against = largest_minority(rule.n_votes, n)
         return cls(
@@ -123,23 +122,23 @@ class Assessment:
             n_against=n_against,
             direction_is_sure=n_against <= rule.n_trimmed,
             more_than_trimmed=more,
-            more_than_trimmed_ever=float(federation.ever(more)),
+            more_than_trimmed_ever=float(federation.chance_ever(more)),
             learns=float(attacked.p_minus),
             learns_unattacked=float(unattacked.p_minus),
             misled=float(attacked.p_plus),
-            misled_ever=float(federation.ever(attacked.p_plus)),
+            misled_ever=float(federation.chance_ever(attacked.p_plus)),
         )
 
     @classmethod
-    def counted(cls, federation: Federation, *, n_trimmed: int, n_against: int) -> "Assessment":
-        """Return the same for counts, with the roundest settings that have them.
+    def from_counts(cls, federation: Federation, *, n_trimmed: int, n_against: int) -> "Assessment":
+        """Return the same for counts, with the roundest settings that give them.
 
-        >>> found = Assessment.counted(Federation(100, 10, 15), n_trimmed=7, n_against=4)
+        >>> found = Assessment.from_counts(Federation(100, 10, 15), n_trimmed=7, n_against=4)
         >>> found.tau, found.alpha
         (0.4, 0.46)
         """
         n = federation.n_per_round
-        SignRule(n, n_trimmed)  # refuses counts that cannot be
+        SignRule(n, n_trimmed)  # raises if so many cannot be trimmed
         return cls.of(
             federation,
             tau=_roundest((n - 2 * n_against - 2) / n, (n - 2 * n_against) / n),
@@ -148,7 +147,7 @@ class Assessment:
 
     @property
     def settings(self) -> dict[str, float]:
-        """The settings, for bind(invariant, **settings)."""
+        """The settings, for invariant(**settings)."""
         return {"tau": self.tau, "alpha": self.alpha}
 
     @property

@@ -1,7 +1,7 @@
-"""The three laws of counting: binomial, Poisson-binomial, hypergeometric. Stable for 10,000 and more.
+"""The laws of chance behind the theorems: how many clients, and how often noise flips a sign.
 
-Each returns all its probabilities, for the counts 0, 1, 2, ... along the last axis. A tail is a sum of those
-that lie in it, never one minus the rest: so the rare ones keep their digits.
+A law of counting returns the probabilities of 0, 1, 2, ... along the last axis, stable for 10,000 and more.
+A tail is the sum of what lies in it, never one minus the rest, so that rare events keep their digits.
 """
 
 import math
@@ -12,9 +12,16 @@ from numpy.typing import ArrayLike
 
 from .._support.counting import check_whole
 from ..errors import InputError
-from .checks import FloatArray, probabilities
+from .checks import FloatArray, in_range, probabilities
 
-__all__ = ["binomial", "hypergeometric", "poisson_binomial"]
+__all__ = [
+    "binomial",
+    "cantelli_flip",
+    "gaussian_flip",
+    "hypergeometric",
+    "poisson_binomial",
+    "printed_flip",
+]
 
 
 def binomial(n: int, chance: ArrayLike) -> FloatArray:
@@ -41,7 +48,7 @@ def poisson_binomial(chances: ArrayLike) -> FloatArray:
     """
     each = probabilities("chances", chances)
     if each.ndim != 1:
-        raise InputError(f"chances must be one number a trial, in one row; got shape {each.shape}")
+        raise InputError(f"chances must be one number per trial, in one row; got shape {each.shape}")
     law = np.zeros(len(each) + 1)
     law[0] = 1
     # One trial at a time: sums of products of positive numbers, so nothing cancels.
@@ -52,7 +59,7 @@ def poisson_binomial(chances: ArrayLike) -> FloatArray:
 
 
 def hypergeometric(n_clients: int, n_malicious: int, n_drawn: int) -> FloatArray:
-    """Return the chances that 0..n_drawn of the clients drawn, without replacement, are malicious.
+    """Return the chances that 0..n_drawn of the clients drawn without replacement are malicious.
 
     >>> hypergeometric(4, 2, 2).round(4)
     array([0.1667, 0.6667, 0.1667])
@@ -69,6 +76,43 @@ def hypergeometric(n_clients: int, n_malicious: int, n_drawn: int) -> FloatArray
         - _log_choose(n_clients)[n_drawn]
     )
     return _summing_to_one(law)
+
+
+def gaussian_flip(mean: ArrayLike, noise: ArrayLike) -> FloatArray:
+    """Return the chance that Gaussian noise of this standard deviation flips the sign of the mean.
+
+    >>> gaussian_flip([0.0, 1.0, -2.0], 1.0).round(4)
+    array([0.5   , 0.1587, 0.0228])
+    """
+    mean, noise = in_range("mean", mean, -np.inf), in_range("noise", noise, 0, open_low=True)
+    # erfc, and not 1 - Phi: the far tail keeps its digits.
+    erfc = np.frompyfunc(math.erfc, 1, 1)
+    return np.asarray(erfc(abs(mean) / (noise * math.sqrt(2))) / 2).astype(np.float64)[()]
+
+
+def cantelli_flip(mean: ArrayLike, noise: ArrayLike) -> FloatArray:
+    """Return the most that any noise of this standard deviation can flip the sign of the mean.
+
+    Cantelli's inequality, one-sided; it is attained by a two-point law.
+
+    >>> cantelli_flip([1.0, -2.0], 1.0)
+    array([0.5, 0.2])
+    """
+    mean, noise = in_range("mean", mean, -np.inf), in_range("noise", noise, 0, open_low=True)
+    return np.asarray((noise / np.hypot(noise, mean)) ** 2)[()]
+
+
+def printed_flip(flatness: ArrayLike, noise: ArrayLike) -> FloatArray:
+    """Return noise^2 / flatness^2, the paper's Chebyshev line. It bounds nothing.
+
+    Chebyshev's inequality needs |mean| where the paper has the flatness, which is an upper bound of |mean|:
+    the true chance can be larger. Use `gaussian_flip` or `cantelli_flip`.
+
+    >>> print(printed_flip(2.0, 1.0), cantelli_flip(0.5, 1.0).round(4))  # a mean of 0.5 is 2.0-flat
+    0.25 0.8
+    """
+    flatness = in_range("flatness", flatness, 0, open_low=True)
+    return np.asarray(in_range("noise", noise, 0, open_low=True) ** 2 / flatness**2)[()]
 
 
 def _log_choose(n: int) -> FloatArray:

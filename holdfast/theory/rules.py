@@ -1,8 +1,8 @@
 """Rules as the single-dimension theorem sees them: two whole numbers, and what follows from them.
 
 All honest clients mean to go one way in a coordinate, all attackers push the other, as hard as they like,
-and noise puts some honest clients on the attackers' side. What a rule then does hangs on how many values it
-trims at each end and how many votes its mask asks for. The outcome is one of
+and noise puts some honest clients on the attackers' side. What a rule then does depends on how many values
+it trims at each end and how many votes its mask asks for. The outcome is one of
 
     benign     no value of the attackers' side is left after trimming: it moves the honest way
     contested  values of both sides are left: magnitudes decide, and the attackers choose some of them
@@ -33,7 +33,7 @@ OUTCOMES = ("benign", "contested", "zeroed", "malicious")
 
 @dataclass(frozen=True)
 class SignRule:
-    """A rule as the theorem sees it, in a round of so many clients.
+    """A rule as the theorem sees it, in a round of `n_clients`.
 
     >>> invariant_rule(20, tau=0.6, alpha=0.25)
     SignRule(n_clients=20, n_trimmed=5, n_votes=12)
@@ -44,7 +44,7 @@ class SignRule:
     n_votes: int = 0  # the smallest |sum of signs| that passes the mask; 0: no mask
 
     def __post_init__(self) -> None:
-        """Refuse what is no rule."""
+        """Raise if the numbers make no rule."""
         check_whole("n_clients", self.n_clients, at_least=1)
         check_whole("n_trimmed", self.n_trimmed, at_least=0, at_most=(self.n_clients - 1) // 2)
         check_whole("n_votes", self.n_votes, at_least=0)

@@ -1,7 +1,7 @@
 """Attackers drawn into a round, and guarantees per round and over all rounds.
 
-A server that draws its clients at random does not choose how many attackers it gets. Every guarantee that
-holds for up to k attackers holds in a round only as often as no more than k are drawn.
+A server that draws its clients at random does not choose how many attackers it gets. A guarantee for up to k
+attackers holds in a round only if no more than k are drawn.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def chance_of_more(
 
 
 def over_rounds(chance: ArrayLike, n_rounds: ArrayLike) -> FloatArray:
-    """Return the chance that something happens in any of the rounds, each drawn anew.
+    """Return the chance that something happens in any of the rounds, from its chance in one of them.
 
     >>> print(over_rounds(0.00065, 300).round(3), over_rounds(1e-20, 300))
     0.177 3e-18

@@ -1,4 +1,4 @@
-"""Rounds under attack, made up, and the real rules run on them: the material of the theory's check."""
+"""Made-up rounds under attack, and the real rules run on them: what the formulas are checked against."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,25 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import theory
 from ..aggregators import and_mask, fedavg, invariant, median, trimmed_mean
-from ..core import Aggregate, Bound, bind
-from . import SignRule
+from ..core import Rule
+from .rules import SignRule, invariant_rule, mean_rule, median_rule, trimmed_mean_rule
 
-__all__ = ["CASES", "Case", "attacked_coordinates", "enumerated", "simulated"]
+__all__ = ["CASES", "Case", "attacked_coordinates", "enumerate_outcomes", "simulate_case"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A rule, the same as the theorem sees it, and a round to try it on.
+    """A rule, the same rule as the theorem sees it, and a round to try it on.
 
     >>> print(CASES[0])
     invariant(tau=0.5, alpha=0.25), 4 of 20, p=0.1
     """
 
-    rule: Bound[Aggregate]
+    rule: Rule
     sign_rule: SignRule
     n_attackers: int
     flip: float
@@ -39,7 +38,7 @@ class Case:
 def _cases() -> Iterator[Case]:
     def invariant_case(n: int, n_attackers: int, flip: float, tau: float, strict: bool = False) -> Case:
         settings: dict[str, Any] = {"tau": tau, "alpha": 0.25, "strict": strict}
-        return Case(bind(invariant, **settings), theory.invariant_rule(n, **settings), n_attackers, flip)
+        return Case(invariant(**settings), invariant_rule(n, **settings), n_attackers, flip)
 
     yield invariant_case(20, 4, 0.1, 0.5)
     yield invariant_case(20, 4, 0.1, 0.5, strict=True)
@@ -47,15 +46,14 @@ def _cases() -> Iterator[Case]:
     yield invariant_case(20, 4, 0.1, 0.6)
     yield invariant_case(15, 2, 0.2, 0.6)
     for n, n_attackers, flip in ((20, 4, 0.1), (15, 2, 0.2)):
-        trimmed = theory.trimmed_mean_rule(n, alpha=0.25)
-        yield Case(bind(trimmed_mean, alpha=0.25), trimmed, n_attackers, flip)
-        yield Case(bind(median), theory.median_rule(n), n_attackers, flip)
-    masked = SignRule(20, n_votes=theory.invariant_rule(20, tau=0.5, alpha=0).n_votes)
-    yield Case(bind(and_mask, tau=0.5), masked, 4, 0.1)
-    yield Case(bind(fedavg), theory.mean_rule(20), 4, 0.1)
+        yield Case(trimmed_mean(alpha=0.25), trimmed_mean_rule(n, alpha=0.25), n_attackers, flip)
+        yield Case(median, median_rule(n), n_attackers, flip)
+    masked = SignRule(20, n_votes=invariant_rule(20, tau=0.5, alpha=0).n_votes)
+    yield Case(and_mask(tau=0.5), masked, 4, 0.1)
+    yield Case(fedavg, mean_rule(20), 4, 0.1)
 
 
-#: The theorem's setting, the paper's three, and the rules that it is set against.
+#: The theorem's setting, the paper's three, and the rules it is compared with.
 CASES = tuple(_cases())
 
 
@@ -64,8 +62,8 @@ def attacked_coordinates(
 ) -> Array:
     """Return updates in which the honest clients that are not flipped are positive, all others negative.
 
-    The magnitudes decide what is contested: harsh, the attackers' side outweighs any number of others; else
-    it weighs next to nothing. Rows are shuffled, for a rule must not care.
+    Magnitudes decide what is contested: if harsh, one value of the attackers' side outweighs all others;
+    if not, it weighs next to nothing. Rows are shuffled, because a rule must not depend on their order.
 
     >>> flipped = np.array([[False, True], [False, False]])
     >>> updates = attacked_coordinates(flipped, n_attackers=1, harsh=True, rng=np.random.default_rng(0))
@@ -78,7 +76,7 @@ def attacked_coordinates(
     return rng.permutation(np.where(against, -sizes * (heavy if harsh else 1 / heavy), sizes))
 
 
-def simulated(
+def simulate_case(
     case: Case,
     *,
     n_samples: int,
@@ -86,12 +84,12 @@ def simulated(
     harsh: bool = True,
     flips: ArrayLike | None = None,
 ) -> tuple[float, float]:
-    """Return how often the rule moves the honest way and the attackers' way, in so many random coordinates.
+    """Return the shares of random coordinates that the rule moves the honest way and the attackers' way.
 
-    Under harsh magnitudes these are p_minus and p_plus; under mild ones, what is contested goes the honest
-    way. `flips` gives each honest client a chance of its own.
+    Under harsh magnitudes these estimate p_minus and p_plus; under mild ones, what is contested goes the
+    honest way. `flips` gives each honest client its own chance.
 
-    >>> simulated(CASES[-1], n_samples=100, rng=np.random.default_rng(0))
+    >>> simulate_case(CASES[-1], n_samples=100, rng=np.random.default_rng(0))
     (0.0, 1.0)
     """
     n_honest = case.sign_rule.n_clients - case.n_attackers
@@ -101,11 +99,11 @@ def simulated(
     return float((moved > 0).mean()), float((moved < 0).mean())
 
 
-def enumerated(case: Case, *, rng: np.random.Generator) -> NDArray[np.str_]:
-    """Return the outcome of the rule itself for 0, 1, 2, ... flipped honest clients.
+def enumerate_outcomes(case: Case, *, rng: np.random.Generator) -> NDArray[np.str_]:
+    """Run the rule on 0, 1, 2, ... flipped honest clients, and return the outcome of each.
 
-    >>> (enumerated(CASES[0], rng=np.random.default_rng(0)) == "benign").sum()
-    np.int64(2)
+    >>> enumerate_outcomes(CASES[-1], rng=np.random.default_rng(0))[[0, -1]]
+    array(['contested', 'malicious'], dtype='<U10')
     """
     n_honest = case.sign_rule.n_clients - case.n_attackers
     flipped = np.arange(n_honest)[:, np.newaxis] < np.arange(n_honest + 1)

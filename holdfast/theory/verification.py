@@ -1,7 +1,7 @@
-"""The formulas held against the real rules: outcomes counted, and compared in standard errors.
+"""The formulas checked against the real rules: outcomes are counted, and compared in standard errors.
 
-What is rare is not waited for: the rule is run on every number of flips, and each outcome weighed with the
-exact chance of so many.
+Rare outcomes are not waited for: the rule runs on every number of flips, and each outcome is weighted by the
+exact chance of that number.
 """
 
 import math
@@ -11,10 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from .. import theory
 from .._support.counting import check_whole
 from ..aggregators import fltrust
-from .trials import CASES, Case, enumerated, simulated
+from .convergence import convergence, printed_convergence
+from .failures import FLTRUST_THRESHOLD, fltrust_best_angle
+from .laws import gaussian_flip
+from .one_dimension import (
+    one_dimension,
+    printed_p_minus,
+    printed_p_plus_invariant,
+    printed_p_plus_trimmed_mean,
+    unequal_clients,
+)
+from .sampling import chance_of_more
+from .trials import CASES, Case, enumerate_outcomes, simulate_case
 
 __all__ = ["Finding", "check_theory"]
 
@@ -32,12 +42,12 @@ class Finding:
     event: str
     formula: float
     measured: float
-    n_samples: int | None  # None: not drawn but counted, which leaves no error to speak of
+    n_samples: int | None  # None: not sampled but counted, without an error
     printed: float | None = None  # what the paper's formula says
 
     @property
     def deviation(self) -> float:
-        """The difference, in standard errors; of a count, 0 if equal to nine digits."""
+        """The difference in standard errors; for a count, 0 if both agree to nine digits."""
         difference = self.measured - self.formula
         error = math.sqrt(self.formula * (1 - self.formula) / self.n_samples) if self.n_samples else 0.0
         if error == 0:
@@ -51,7 +61,7 @@ class Finding:
 
 
 def check_theory(*, n_samples: int = 20_000, seed: int = 0) -> tuple[Finding, ...]:
-    """Return every formula that can be tried, beside what the rules themselves do.
+    """Return every formula that can be checked, beside what the rules themselves do.
 
     >>> all(finding.holds for finding in check_theory(n_samples=500))
     True
@@ -63,15 +73,15 @@ def check_theory(*, n_samples: int = 20_000, seed: int = 0) -> tuple[Finding, ..
 
 def _single_dimension(n_samples: int, rng: np.random.Generator) -> Iterator[Finding]:
     for case in CASES:
-        formula = theory.one_dimension(case.sign_rule, n_attackers=case.n_attackers, flip=case.flip)
+        formula = one_dimension(case.sign_rule, n_attackers=case.n_attackers, flip=case.flip)
         p_minus, p_plus = float(formula.p_minus), float(formula.p_plus)
         printed = _printed(case)
-        honest, wrong = simulated(case, n_samples=n_samples, rng=rng)
+        honest, wrong = simulate_case(case, n_samples=n_samples, rng=rng)
         yield Finding(str(case), "p-", p_minus, honest, n_samples, printed[0])
         if p_plus * n_samples >= 10:
             yield Finding(str(case), "p+", p_plus, wrong, n_samples, printed[1])
         n_honest = case.sign_rule.n_clients - case.n_attackers
-        may_turn = np.isin(enumerated(case, rng=rng), ("contested", "malicious"))
+        may_turn = np.isin(enumerate_outcomes(case, rng=rng), ("contested", "malicious"))
         # The textbook formula, and not the logarithms that the theory uses.
         weighed = math.fsum(
             math.comb(n_honest, b) * case.flip**b * (1 - case.flip) ** (n_honest - b)
@@ -82,26 +92,26 @@ def _single_dimension(n_samples: int, rng: np.random.Generator) -> Iterator[Find
 
 def _other_statements(n_samples: int, rng: np.random.Generator) -> Iterator[Finding]:
     case, flips = CASES[0], np.linspace(0.01, 0.2, 16)
-    honest, _ = simulated(case, n_samples=n_samples, rng=rng, flips=flips)
-    unequal = theory.unequal_clients(case.sign_rule, flips=flips)
+    honest, _ = simulate_case(case, n_samples=n_samples, rng=rng, flips=flips)
+    unequal = unequal_clients(case.sign_rule, flips=flips)
     yield Finding("the first of these, p from 0.01 to 0.2", "p-", float(unequal.p_minus), honest, n_samples)
 
     flipped = float((rng.normal(1.0, 1.0, n_samples) < 0).mean())
     yield Finding(
-        "Gaussian noise as large as the mean", "flip", float(theory.gaussian_flip(1, 1)), flipped, n_samples
+        "Gaussian noise as large as the mean", "flip", float(gaussian_flip(1, 1)), flipped, n_samples
     )
 
     drawn = rng.permuted(np.tile(np.arange(100) < 20, (n_samples, 1)), axis=1)[:, :20].sum(axis=1)
-    more = float(theory.chance_of_more(5, n_clients=100, n_malicious=20, n_per_round=20))
+    more = float(chance_of_more(5, n_clients=100, n_malicious=20, n_per_round=20))
     yield Finding("20 of 100 drawn, 20 malicious", "more than 5", more, float((drawn > 5).mean()), n_samples)
 
     walk: dict[str, Any] = {"n_rounds": 40, "distance": 1.0, "shortest": 0.1, "longest": 0.2}
     steps = rng.multinomial(40, [0.5147, 0.1, 0.3853], size=n_samples)
     arrived = float((steps[:, 0] * 0.1 - steps[:, 1] * 0.2 >= 1 - 1e-9).mean())
-    exact, printed = (float(f(0.5147, 0.1, **walk)) for f in (theory.convergence, theory.printed_convergence))
+    exact, printed = (float(f(0.5147, 0.1, **walk)) for f in (convergence, printed_convergence))
     yield Finding("convergence in 40 rounds", "arrives", exact, arrived, n_samples, printed)
 
-    threshold = theory.FLTRUST_THRESHOLD / math.pi
+    threshold = FLTRUST_THRESHOLD / math.pi
     yield Finding("fltrust, one attacker", "turned from angle/pi", threshold, _fltrust_turns(), None, 0.4)
 
 
@@ -111,14 +121,14 @@ def _printed(case: Case) -> tuple[float | None, float | None]:
     at: dict[str, Any] = {"n_clients": case.sign_rule.n_clients, "n_attackers": case.n_attackers}
     match case.rule.name:
         case "invariant":
-            plus = theory.printed_p_plus_invariant(case.flip, **at, tau=settings["tau"])
+            plus = printed_p_plus_invariant(case.flip, **at, tau=settings["tau"])
         case "trimmed_mean":
-            plus = theory.printed_p_plus_trimmed_mean(case.flip, **at, alpha=settings["alpha"])
+            plus = printed_p_plus_trimmed_mean(case.flip, **at, alpha=settings["alpha"])
         case "median":
             return None, None
         case _:
             return 0.0, 1.0
-    return float(theory.printed_p_minus(case.flip, **at, alpha=settings["alpha"])), float(plus)
+    return float(printed_p_minus(case.flip, **at, alpha=settings["alpha"])), float(plus)
 
 
 def _fltrust_turns() -> float:
@@ -126,7 +136,7 @@ def _fltrust_turns() -> float:
     low, high = 0.0, 0.5
     while high - low > 1e-12:
         angle = (low + high) / 2 * math.pi
-        attack = float(theory.fltrust_best_angle(angle))
+        attack = float(fltrust_best_angle(angle))
         benign = np.array([-math.cos(angle), math.sin(angle)])
         clients = np.array([benign, [math.cos(attack), math.sin(attack)]])
         turned = fltrust(clients, reference=benign).update[0] > 0

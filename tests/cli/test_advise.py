@@ -12,18 +12,18 @@ def run(*arguments):
     return CliRunner().invoke(app, arguments, env={"COLUMNS": "120"})
 
 
-def test_the_paper_setting_is_said_not_to_be_safe():
+def test_no_setting_keeps_the_risk_with_the_numbers_of_the_paper():
     result = run(*CIFAR, "--flip", "0.1", "--rounds", "300")
     assert result.exit_code == 0
     assert "invariant(tau=0.5, alpha=0.45)" in result.output
-    assert "No setting is safe at a risk of 1%" in result.output
+    assert "No setting keeps every risk at 1%" in result.output
     for column in ("cifar10", "twitter", "phishing", "released"):
         assert column in result.output
 
 
-def test_a_safe_one_is_said_to_be_safe_with_its_region():
+def test_settings_within_the_risk_are_said_to_be_with_their_region():
     result = run("advise", "--clients", "30", "--malicious", "5")
-    assert "Safe: every risk is at most 1%" in result.output
+    assert "Every risk is at most 1% over all rounds" in result.output
     assert "Feasible" in result.output
     assert "alpha 0.16 to 0.46" in result.output
 
@@ -31,7 +31,7 @@ def test_a_safe_one_is_said_to_be_safe_with_its_region():
 def test_json_is_json():
     stored = json.loads(run(*CIFAR, "--json").stdout)
     assert stored["settings"] == {"tau": 0.5, "alpha": 0.45}
-    assert stored["safe"] is False
+    assert stored["within_risk"] is False
 
 
 def test_plot_draws_the_region(tmp_path):
@@ -43,7 +43,7 @@ def test_plot_draws_the_region(tmp_path):
 def test_attackers_of_half_and_more_get_a_clear_answer():
     result = run("advise", "--clients", "10", "--malicious", "5")
     assert result.exit_code == 1
-    assert "no setting is safe: 5 of 10 clients are malicious" in result.output
+    assert "no setting helps: 5 of 10 clients are malicious" in result.output
     assert "Traceback" not in result.output
 
 

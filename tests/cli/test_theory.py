@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast.cli import app, theory
-from holdfast.theory.verification import Finding
+from holdfast.theory import Finding
 
 
 def run(*arguments):

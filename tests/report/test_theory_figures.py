@@ -26,9 +26,9 @@ def test_the_curve_is_the_closed_form_with_the_search_on_it():
 
 
 @pytest.mark.parametrize("per_round", [15, 20, 25])
-def test_the_map_calls_safe_what_the_advice_does(per_round):
+def test_the_map_colours_the_region_of_the_advice(per_round):
     advice = advise(n_clients=100, n_malicious=10, n_per_round=per_round)
-    safe = np.argwhere(_flaws(advice) == list(FLAWS).index("safe"))
+    safe = np.argwhere(_flaws(advice) == list(FLAWS).index("every risk as low as asked"))
     assert {(k, m) for m, k in safe.tolist()} == set(advice.region)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
+from holdfast.theory import Assessment, Federation
 from holdfast.theory.advice_text import guarantees, percent, problems, region_text
-from holdfast.theory.federation import Assessment, Federation
 
 
 def test_an_unsure_direction_is_said_to_be_none():
@@ -20,15 +20,15 @@ def test_each_guarantee_says_what_it_assumes():
     assert "need 11 of the 16 honest clients" in text[1]
 
 
-def test_a_safe_setting_has_no_problems():
+def test_settings_within_the_risk_have_no_problems():
     federation = Federation(30, 5, 30)
     assert list(problems(federation, Assessment.of(federation, tau=0.5, alpha=0.25), 0.01)) == []
 
 
-def test_when_only_all_clients_together_are_safe_that_is_said():
+def test_where_only_all_clients_together_keep_the_risk_that_is_said():
     federation = Federation(11, 5, 5)
     first = next(problems(federation, Assessment.of(federation, tau=0.2, alpha=0.4), 0.01))
-    assert "with 11 clients a round" in first
+    assert "with 11 clients per round" in first
 
 
 def test_an_empty_region_is_named():
@@ -42,5 +42,5 @@ def test_an_empty_region_is_named():
     ("chance", "text"),
     [(0, "0%"), (1, "100%"), (0.99999, ">99.9%"), (0.5, "50%"), (0.0123, "1.2%"), (3e-5, "3e-05")],
 )
-def test_chances_are_written_for_people(chance, text):
+def test_chances_are_written_to_be_read(chance, text):
     assert percent(chance) == text

@@ -5,18 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import bind, defend, invariant
+from holdfast import defend, invariant
 from holdfast.errors import InputError
-from holdfast.theory.adviser import advise
-from holdfast.theory.federation import Assessment
+from holdfast.theory import Assessment, advise
 
 CIFAR = {"n_clients": 100, "n_malicious": 20, "n_per_round": 20, "n_rounds": 300}
 TWITTER = {"n_clients": 100, "n_malicious": 10, "n_per_round": 15, "n_rounds": 300}
 PHISHING = {"n_clients": 100, "n_malicious": 20, "n_per_round": 20, "n_rounds": 20}
 
 
-def test_the_answer_can_be_bound_and_the_bound_rule_is_covered():
-    rule = bind(invariant, **advise(n_clients=30, n_malicious=5).settings)
+def test_the_answer_makes_a_rule_that_is_covered():
+    rule = invariant(**advise(n_clients=30, n_malicious=5).settings)
     updates = np.random.default_rng(0).normal(1, 0.5, size=(30, 50))
     updates[:5] = -1e6
     aggregate = defend(updates, rule)
@@ -25,7 +24,7 @@ def test_the_answer_can_be_bound_and_the_bound_rule_is_covered():
 
 
 @pytest.mark.parametrize(
-    ("federation", "expected", "safe"),
+    ("federation", "expected", "within_risk"),
     [
         (CIFAR, {"tau": 0.5, "alpha": 0.45}, False),
         (TWITTER, {"tau": 0.6, "alpha": 0.46}, True),
@@ -33,39 +32,40 @@ def test_the_answer_can_be_bound_and_the_bound_rule_is_covered():
     ],
     ids=["cifar10", "twitter", "phishing"],
 )
-def test_the_advice_for_the_papers_three_settings_is_the_documented_one(federation, expected, safe):
+def test_the_advice_for_the_papers_three_settings_is_the_documented_one(federation, expected, within_risk):
     advice = advise(**federation)
     assert advice.settings == expected
-    assert advice.safe is safe
+    assert advice.within_risk is within_risk
     assert set(advice.published) == {"cifar10", "twitter", "phishing", "released_code"}
 
 
 def test_one_attacker_more_than_are_trimmed_can_send_any_size_and_not_one_fewer():
-    rule = bind(invariant, tau=0.6, alpha=0.25)
+    rule = invariant(tau=0.6, alpha=0.25)
     for n_attackers, bounded in ((5, True), (6, False)):
         updates = np.random.default_rng(0).uniform(1, 2, size=(20, 30))
         updates[:n_attackers] = 1e6
         assert (rule(updates).update.max() <= 2) == bounded
 
 
-def test_more_clients_a_round_are_named_where_no_alpha_is_safe_and_then_are_enough():
+def test_more_clients_per_round_are_named_where_no_alpha_keeps_the_risk_and_are_enough():
     (problem,) = advise(**CIFAR).problems
     assert "17.7%" in problem
-    assert "with 25 clients a round" in problem
-    assert advise(**CIFAR | {"n_per_round": 25}).safe
-    assert not advise(**CIFAR | {"n_per_round": 24}).safe
+    assert "with 25 clients per round" in problem
+    assert advise(**CIFAR | {"n_per_round": 25}).within_risk
+    assert not advise(**CIFAR | {"n_per_round": 24}).within_risk
 
 
-def test_an_odd_number_of_clients_is_safer_than_the_even_one_above_it():
-    assert advise(**CIFAR | {"n_per_round": 25}).safe > advise(**CIFAR | {"n_per_round": 26}).safe
-    assert advise(**PHISHING | {"n_per_round": 19}).safe > advise(**PHISHING).safe
+def test_an_odd_number_of_clients_has_a_lower_risk_than_the_even_one_above_it():
+    for federation, odd in ((CIFAR, 25), (PHISHING, 19)):
+        assert advise(**federation | {"n_per_round": odd}).within_risk
+        assert not advise(**federation | {"n_per_round": odd + 1}).within_risk
 
 
-def test_too_much_noise_is_named_where_no_tau_is_safe():
+def test_too_much_noise_is_named_where_no_tau_keeps_the_risk():
     advice = advise(n_clients=20, n_malicious=4, flip=0.3)
-    assert not advice.safe
+    assert not advice.within_risk
     assert advice.region == ()
-    assert "no tau is safe" in advice.problems[0]
+    assert "no tau keeps the risk at 1%" in advice.problems[0]
 
 
 @settings(max_examples=60, deadline=None)
@@ -79,10 +79,10 @@ def test_every_pair_of_the_region_keeps_what_it_promises(data):
         n_clients=n_clients, n_malicious=n_malicious, n_per_round=n_per_round, flip=flip, n_rounds=50
     )
     assert advice.recommended.direction_is_sure
-    if advice.safe:
+    if advice.within_risk:
         assert (advice.recommended.n_trimmed, advice.recommended.n_against) in advice.region
     for n_trimmed, n_against in advice.region:
-        found = Assessment.counted(advice.federation, n_trimmed=n_trimmed, n_against=n_against)
+        found = Assessment.from_counts(advice.federation, n_trimmed=n_trimmed, n_against=n_against)
         assert found.direction_is_sure
         assert found.more_than_trimmed_ever <= 0.01
         assert found.misled_ever <= 0.01 * (1 + 1e-9)
@@ -92,7 +92,7 @@ def test_a_pair_outside_the_region_breaks_a_promise():
     advice = advise(**TWITTER)
     for n_trimmed in range(8):
         for n_against in range(8):
-            found = Assessment.counted(advice.federation, n_trimmed=n_trimmed, n_against=n_against)
+            found = Assessment.from_counts(advice.federation, n_trimmed=n_trimmed, n_against=n_against)
             good = (
                 found.direction_is_sure
                 and found.more_than_trimmed_ever <= 0.01
@@ -109,16 +109,16 @@ def test_the_advice_is_plain_numbers_for_json():
     assert stored["region"] == [{"n_trimmed": 7, "n_against": m} for m in (2, 3, 4)]
 
 
-def test_ten_thousand_clients_a_round_are_advised():
+def test_ten_thousand_clients_per_round_are_advised():
     advice = advise(n_clients=50_000, n_malicious=10_000, n_per_round=10_000)
-    assert advice.safe
+    assert advice.within_risk
     assert advice.recommended.learns >= 0.5
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"n_malicious": 50}, "no setting is safe: 50 of 100"),
+        ({"n_malicious": 50}, "no setting helps: 50 of 100"),
         ({"risk": 0.0}, "risk must be finite and above 0, at most 1; got 0"),
         ({"learning": 2}, "learning must be .* got 2"),
     ],

@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
 from holdfast.errors import InputError
 from holdfast.theory import attack_loss_floor, convergence, printed_convergence
@@ -23,15 +26,26 @@ def test_printed_and_corrected_are_the_golden_ones(case):
     assert convergence(**at) == pytest.approx(case["corrected"], rel=1e-10)
 
 
-@pytest.mark.parametrize("p_minus", [0.5, 0.7])
-@pytest.mark.parametrize("p_plus", [0.0, 0.05, 0.2])
-@pytest.mark.parametrize("longest", [0.1, 0.25])
-def test_the_corrected_chance_is_that_of_a_simulated_walk(p_minus, p_plus, longest):
-    rng, n = np.random.default_rng(3), 40_000
-    steps = rng.multinomial(20, [p_minus, p_plus, 1 - p_minus - p_plus], size=n)
-    arrived = (steps[:, 0] * 0.1 - steps[:, 1] * longest >= 1 - 1e-9).mean()
-    p = convergence(p_minus, p_plus, **WALK | {"longest": longest})
-    assert abs(arrived - p) <= 4 * np.sqrt(p * (1 - p) / n)
+@given(
+    n_rounds=st.integers(1, 40),
+    p_minus=st.floats(0.01, 0.99),
+    wrong=st.floats(0, 1),
+    n_apart=st.integers(0, 30),
+    ratio=st.integers(1, 4),
+)
+def test_the_corrected_chance_is_that_of_scipys_multinomial_walk(n_rounds, p_minus, wrong, n_apart, ratio):
+    p_plus = wrong * (1 - p_minus)
+    found = convergence(
+        p_minus, p_plus, n_rounds=n_rounds, distance=n_apart / 10, shortest=0.1, longest=ratio / 10
+    )
+    law = stats.multinomial(n_rounds, [p_minus, p_plus, max(0.0, 1 - p_minus - p_plus)])
+    arrived = [
+        [honest, misled, n_rounds - honest - misled]
+        for honest in range(n_rounds + 1)
+        for misled in range(n_rounds - honest + 1)
+        if honest - ratio * misled >= n_apart
+    ]
+    assert found == pytest.approx(law.pmf(arrived).sum() if arrived else 0.0, abs=1e-9)
 
 
 def test_both_take_arrays_and_the_corrected_one_falls_with_p_plus():

@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize, stats
 
 from holdfast import fltrust
 from holdfast.errors import InputError
@@ -31,10 +34,13 @@ def test_the_threshold_is_the_golden_root():
     assert fltrust_best_advantage(FLTRUST_THRESHOLD) == pytest.approx(0, abs=1e-15)
 
 
-def test_no_angle_beats_the_best_one():
-    theta = np.linspace(0, np.pi / 2, 41)[:, np.newaxis]
-    tried = fltrust_advantage(theta, np.linspace(0, np.pi / 2, 2001))
-    np.testing.assert_allclose(tried.max(axis=1), fltrust_best_advantage(theta[:, 0]), atol=1e-6)
+@given(theta=st.floats(0, np.pi / 2))
+def test_scipy_finds_no_better_angle(theta):
+    found = optimize.minimize_scalar(
+        lambda angle: -fltrust_advantage(theta, angle), bounds=(0, np.pi / 2), method="bounded"
+    )
+    assert fltrust_best_advantage(theta) == pytest.approx(-found.fun, abs=1e-9)
+    assert fltrust_best_angle(theta) == pytest.approx(found.x, abs=1e-3)
 
 
 @pytest.mark.parametrize("theta", np.array([0.3, 0.38, 0.395, 0.42, 0.49]) * np.pi)
@@ -47,10 +53,23 @@ def test_the_rule_itself_is_turned_where_the_advantage_is_positive(theta):
     assert benign @ attacker == pytest.approx(fltrust_trust(theta))
 
 
-def test_the_trigger_bound_is_tight_where_it_should_be():
-    # g(x) = 2x on {0, 1} and {0.5, 2}: the Wasserstein distance is 0.75, the mean gradients are 1.5 apart.
-    assert gradient_gap(lipschitz=2.0, distance=0.75) == abs(2 * np.mean([0, 1]) - 2 * np.mean([0.5, 2]))
-    np.testing.assert_allclose(inversion_flatness(2.0, lipschitz=2.0, distance=[0, 0.75, 3]), [2, 0.5, 0])
+SAMPLES = st.lists(st.floats(-100, 100), min_size=1, max_size=20)
+
+
+@given(true=SAMPLES, inverted=SAMPLES, lipschitz=st.floats(0, 10))
+def test_mean_gradients_differ_by_no_more_than_scipys_wasserstein_distance_allows(true, inverted, lipschitz):
+    distance = stats.wasserstein_distance(true, inverted)
+    bound = gradient_gap(lipschitz=lipschitz, distance=distance)
+    for gradient in (np.sin, np.abs, np.negative):  # each 1-Lipschitz
+        gap = abs(lipschitz * gradient(true).mean() - lipschitz * gradient(inverted).mean())
+        assert gap <= bound + 1e-9
+
+
+def test_the_trigger_bound_is_attained_by_a_linear_gradient():
+    true, inverted = np.array([0.0, 1.0]), np.array([0.5, 2.0])
+    distance = stats.wasserstein_distance(true, inverted)
+    assert gradient_gap(lipschitz=2.0, distance=distance) == abs((2 * true).mean() - (2 * inverted).mean())
+    np.testing.assert_allclose(inversion_flatness(2.0, lipschitz=2.0, distance=[0, distance, 3]), [2, 0.5, 0])
 
 
 def test_an_attacker_above_the_threshold_turns_the_mean_and_below_it_may_not():

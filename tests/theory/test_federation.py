@@ -3,7 +3,7 @@ import pytest
 from holdfast import theory
 from holdfast._support.counting import largest_minority, trim_count, votes_needed
 from holdfast.errors import InputError
-from holdfast.theory.federation import Assessment, Federation
+from holdfast.theory import Assessment, Federation
 
 
 @pytest.mark.parametrize("n", [3, 7, 15, 20, 33, 100])
@@ -11,7 +11,7 @@ def test_the_roundest_settings_have_the_counts_they_are_made_for(n):
     federation = Federation(2 * n, 1, n)
     for n_trimmed in range((n - 1) // 2 + 1):
         for n_against in range((n - 1) // 2 + 1):
-            found = Assessment.counted(federation, n_trimmed=n_trimmed, n_against=n_against)
+            found = Assessment.from_counts(federation, n_trimmed=n_trimmed, n_against=n_against)
             assert (found.n_trimmed, found.n_against) == (n_trimmed, n_against)
             assert trim_count(found.alpha, n) == n_trimmed
             assert largest_minority(votes_needed(found.tau, n), n) == n_against
@@ -20,7 +20,7 @@ def test_the_roundest_settings_have_the_counts_they_are_made_for(n):
 def test_the_same_is_so_for_ten_thousand():
     federation = Federation(20_000, 1, 10_000)
     for n_trimmed, n_against in ((4_999, 1), (3_333, 2_857), (1, 4_999), (0, 0)):
-        found = Assessment.counted(federation, n_trimmed=n_trimmed, n_against=n_against)
+        found = Assessment.from_counts(federation, n_trimmed=n_trimmed, n_against=n_against)
         assert (found.n_trimmed, found.n_against) == (n_trimmed, n_against)
 
 
@@ -42,18 +42,18 @@ def test_the_papers_settings_are_exceeded_in_every_sixth_round():
 @pytest.mark.parametrize(
     ("numbers", "says"),
     [
-        ((10, 5, 10), "no setting is safe: 5 of 10 clients are malicious, .* at most 4 malicious"),
-        ((10, 6, 10), "no setting is safe: 6 of 10"),
+        ((10, 5, 10), "no setting helps: 5 of 10 clients are malicious, .* at most 4 malicious"),
+        ((10, 6, 10), "no setting helps: 6 of 10"),
         ((10, 11, 10), "n_malicious must be a whole number from 1 to 10; got 11"),
         ((10, 0, 10), "n_malicious must be a whole number from 1 to 10; got 0"),
         ((10, 2, 11), "n_per_round must be a whole number from 3 to 10; got 11"),
         ((10, 2, 2), "n_per_round must be a whole number from 3 to 10; got 2"),
         ((2, 1, 2), "n_clients must be a whole number from 3 on; got 2"),
         ((10, 2, 10, 0), "n_rounds must be a whole number from 1 on; got 0"),
-        ((10, 2, 10, 5, 0.5), "no setting is safe: flip must be below 0.5.* got 0.5"),
+        ((10, 2, 10, 5, 0.5), "no setting helps: flip must be below 0.5.* got 0.5"),
         ((10, 2, 10, 5, 1.5), "flip must be finite and of at least 0, at most 1; got 1.5"),
     ],
 )
-def test_what_cannot_be_defended_is_said_plainly(numbers, says):
+def test_where_no_setting_helps_that_is_said(numbers, says):
     with pytest.raises(InputError, match=says):
         Federation(*numbers)

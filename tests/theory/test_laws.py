@@ -1,31 +1,69 @@
+"""The laws against SciPy's, and where they must keep their digits."""
+
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from holdfast.errors import InputError
-from holdfast.theory import binomial, hypergeometric, poisson_binomial
+from holdfast.theory import (
+    binomial,
+    cantelli_flip,
+    gaussian_flip,
+    hypergeometric,
+    poisson_binomial,
+    printed_flip,
+)
+
+#: SciPy's own binomial law overflows for chances below 1e-300.
+CHANCES = st.sampled_from([0.0, 1.0]) | st.floats(1e-30, 1 - 1e-12)
 
 
-@given(n=st.integers(0, 60), p=st.floats(0, 1))
-def test_the_binomial_law_is_the_textbook_formula(n, p):
-    textbook = [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-    np.testing.assert_allclose(binomial(n, p), textbook, rtol=1e-11, atol=1e-300)
+@given(n=st.integers(0, 2_000), chance=CHANCES)
+def test_the_binomial_law_is_scipys(n, chance):
+    expected = stats.binom.pmf(np.arange(n + 1), n, chance)
+    np.testing.assert_allclose(binomial(n, chance), expected, rtol=1e-9, atol=1e-290)
 
 
-@pytest.mark.parametrize("p", [0.0, 1e-9, 0.1, 0.5, 1 - 1e-9, 1.0])
-def test_the_binomial_law_sums_to_one_for_ten_thousand(p):
-    law = binomial(10_000, p)
-    assert np.isfinite(law).all()
-    assert law.sum() == pytest.approx(1, abs=1e-9)
-    assert law @ np.arange(10_001) == pytest.approx(10_000 * p, rel=1e-9)
+@given(chances=st.lists(CHANCES, min_size=1, max_size=60))
+def test_the_poisson_binomial_law_is_scipys(chances):
+    expected = stats.poisson_binom.pmf(np.arange(len(chances) + 1), chances)
+    # SciPy transforms back from the frequency domain, and so knows no more than 16 digits of the whole.
+    np.testing.assert_allclose(poisson_binomial(chances), expected, atol=1e-12)
 
 
-def test_a_rare_tail_keeps_its_digits_for_ten_thousand():
+@given(n=st.integers(0, 60), chance=CHANCES)
+def test_equal_trials_make_the_poisson_binomial_law_binomial_to_the_rarest_digit(n, chance):
+    np.testing.assert_allclose(poisson_binomial([chance] * n), binomial(n, chance), rtol=1e-10, atol=1e-290)
+
+
+@given(data=st.data())
+def test_the_hypergeometric_law_is_scipys(data):
+    n_clients = data.draw(st.integers(1, 500))
+    n_malicious, n_drawn = (data.draw(st.integers(0, n_clients)) for _ in range(2))
+    expected = stats.hypergeom.pmf(np.arange(n_drawn + 1), n_clients, n_malicious, n_drawn)
+    np.testing.assert_allclose(
+        hypergeometric(n_clients, n_malicious, n_drawn), expected, rtol=1e-9, atol=1e-290
+    )
+
+
+@pytest.mark.parametrize("chance", [0.0, 1e-9, 0.1, 0.5, 1 - 1e-9, 1.0])
+def test_ten_thousand_trials_are_counted_by_both_laws(chance):
+    expected = stats.binom.pmf(np.arange(10_001), 10_000, chance)
+    np.testing.assert_allclose(binomial(10_000, chance), expected, rtol=1e-8, atol=1e-290)
+    np.testing.assert_allclose(poisson_binomial(np.full(10_000, chance)), expected, rtol=1e-8, atol=1e-290)
+
+
+def test_ten_thousand_drawn_of_a_million_follow_the_hypergeometric_law():
+    expected = stats.hypergeom.pmf(np.arange(10_001), 1_000_000, 200_000, 10_000)
+    np.testing.assert_allclose(hypergeometric(1_000_000, 200_000, 10_000), expected, rtol=1e-7, atol=1e-290)
+
+
+def test_a_rare_tail_of_ten_thousand_keeps_its_digits():
     n, first = 10_000, 2_000
     # Whole numbers, so that nothing can cancel: p = 1/10. Each later term is smaller by 4/9 at least.
     exact = sum(Fraction(math.comb(n, k) * 9 ** (n - k), 10**n) for k in range(first, first + 60))
@@ -39,45 +77,39 @@ def test_the_binomial_law_takes_arrays_of_any_shape():
     np.testing.assert_array_equal(laws[1, 0], binomial(3, 0.3))
 
 
-@given(n=st.integers(0, 40), p=st.floats(0, 1))
-def test_equal_clients_make_the_poisson_binomial_law_binomial(n, p):
-    np.testing.assert_allclose(poisson_binomial([p] * n), binomial(n, p), rtol=1e-10, atol=1e-300)
+@given(mean=st.floats(-30, 30), noise=st.floats(0.01, 100))
+def test_gaussian_noise_flips_what_scipys_normal_law_has_beyond_nought(mean, noise):
+    expected = stats.norm.sf(abs(mean), scale=noise)
+    np.testing.assert_allclose(gaussian_flip(mean, noise), expected, rtol=1e-9, atol=1e-290)
 
 
-def test_the_poisson_binomial_law_is_what_all_combinations_give():
-    chances = [0.1, 0.5, 0.9, 0.25]
-    expected = np.zeros(5)
-    for flips in np.ndindex(2, 2, 2, 2):
-        expected[sum(flips)] += math.prod(p if hit else 1 - p for p, hit in zip(chances, flips, strict=True))
-    np.testing.assert_allclose(poisson_binomial(chances), expected, rtol=1e-14)
-
-
-def test_the_poisson_binomial_law_of_ten_thousand_is_stable_and_quick():
-    start = time.perf_counter()
-    chances = np.random.default_rng(0).uniform(0, 0.3, 10_000)
-    law = poisson_binomial(chances)
-    assert law.sum() == pytest.approx(1, abs=1e-9)
-    assert law @ np.arange(10_001) == pytest.approx(chances.sum(), rel=1e-9)
-    assert time.perf_counter() - start < 10
-
-
-@pytest.mark.parametrize(
-    ("n_clients", "n_malicious", "n_drawn"), [(100, 20, 20), (15, 2, 15), (9, 8, 5), (4, 0, 2)]
+@given(
+    values=st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20),
+    weights=st.lists(st.floats(0.01, 1), min_size=20, max_size=20),
 )
-def test_the_hypergeometric_law_is_the_textbook_formula(n_clients, n_malicious, n_drawn):
-    textbook = [
-        math.comb(n_malicious, a)
-        * math.comb(n_clients - n_malicious, n_drawn - a)
-        / math.comb(n_clients, n_drawn)
-        for a in range(n_drawn + 1)
-    ]
-    np.testing.assert_allclose(hypergeometric(n_clients, n_malicious, n_drawn), textbook, rtol=1e-11)
+def test_no_noise_of_finite_support_flips_more_often_than_cantelli_allows(values, weights):
+    x, chances = np.array(values), np.array(weights[: len(values)])
+    chances /= chances.sum()
+    mean = chances @ x
+    noise = np.sqrt(chances @ (x - mean) ** 2)
+    if noise < 1e-6 or abs(mean) < 1e-6:
+        return
+    flipped = chances[x * np.sign(mean) <= 0].sum()
+    assert flipped <= cantelli_flip(mean, noise) + 1e-9
 
 
-def test_the_hypergeometric_law_is_stable_for_large_populations():
-    law = hypergeometric(1_000_000, 200_000, 10_000)
-    assert law.sum() == pytest.approx(1, abs=1e-8)
-    assert law @ np.arange(10_001) == pytest.approx(2_000, rel=1e-8)
+@given(mean=st.floats(0.1, 10), noise=st.floats(0.1, 10))
+def test_cantellis_bound_is_attained_by_a_law_of_two_points(mean, noise):
+    chance = cantelli_flip(mean, noise)
+    points, law = np.array([0.0, mean + noise**2 / mean]), np.array([chance, 1 - chance])
+    np.testing.assert_allclose(law @ points, mean, rtol=1e-6)
+    np.testing.assert_allclose(np.sqrt(law @ (points - mean) ** 2), noise, rtol=1e-6)
+
+
+def test_the_printed_line_can_lie_below_the_truth():
+    flatness, mean, noise = 4.0, 0.1, 1.0
+    assert mean <= flatness
+    assert printed_flip(flatness, noise) < gaussian_flip(mean, noise)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +117,12 @@ def test_the_hypergeometric_law_is_stable_for_large_populations():
     [
         (lambda: binomial(-1, 0.1), "n must be a whole number from 0 on; got -1"),
         (lambda: binomial(3, 1.2), "chance must be finite and of at least 0, at most 1; got 1.2"),
-        (lambda: poisson_binomial([[0.1]]), r"one number a trial, in one row; got shape \(1, 1\)"),
+        (lambda: poisson_binomial([[0.1]]), r"one number per trial, in one row; got shape \(1, 1\)"),
         (lambda: poisson_binomial([0.1, np.nan]), "chances must be finite .* got nan"),
         (lambda: hypergeometric(10, 11, 2), "n_malicious must be a whole number from 0 to 10; got 11"),
         (lambda: hypergeometric(10, 1, 20), "n_drawn must be a whole number from 0 to 10; got 20"),
+        (lambda: gaussian_flip(1.0, 0.0), "noise must be finite and above 0; got 0"),
+        (lambda: printed_flip(-1.0, 1.0), "flatness must be finite and above 0; got -1"),
     ],
 )
 def test_what_is_no_law_is_refused(call, says):

@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
 from holdfast.errors import InputError
 from holdfast.theory import (
@@ -9,6 +12,9 @@ from holdfast.theory import (
     mean_rule,
     median_rule,
     one_dimension,
+    printed_p_minus,
+    printed_p_plus_invariant,
+    printed_p_plus_trimmed_mean,
     trimmed_mean_rule,
     unequal_clients,
 )
@@ -17,6 +23,28 @@ from .golden import GOLDEN
 
 SETTING = GOLDEN["single_dimension"]
 N, N_ATTACKERS, ALPHA, TAU = (SETTING[name] for name in ("N", "N_malicious", "alpha", "tau"))
+COUNTS = {"n_clients": N, "n_attackers": N_ATTACKERS}
+
+
+@given(
+    n=st.integers(1, 200),
+    tau=st.sampled_from([0.0, 0.2, 0.5, 0.6, 1.0]),
+    alpha=st.sampled_from([0.0, 0.1, 0.25, 0.45]),
+    flip=st.floats(0, 1, allow_subnormal=False).filter(lambda p: p == 0 or p > 1e-30),
+    data=st.data(),
+)
+def test_the_exact_probabilities_are_tails_of_scipys_binomial_law(n, tau, alpha, flip, data):
+    n_attackers = data.draw(st.integers(0, n))
+    rule = invariant_rule(n, tau=tau, alpha=alpha)
+    found = one_dimension(rule, n_attackers=n_attackers, flip=flip)
+    flips = stats.binom(n - n_attackers, flip)
+    # As docs/theory.md has it: k trimmed at each end, and at most m against a coordinate that passes.
+    k, m = rule.n_trimmed, (n - rule.n_votes) // 2
+    p_minus = flips.cdf(min(k, m) - n_attackers)
+    passes = flips.cdf(m - n_attackers) + flips.sf(n - m - n_attackers - 1) if 2 * m < n else 1.0
+    assert found.p_minus == pytest.approx(p_minus, abs=1e-10)
+    assert found.p_plus == pytest.approx(passes - p_minus, abs=1e-10)
+    assert found.zeroed == pytest.approx(1 - passes, abs=1e-10)
 
 
 @pytest.mark.parametrize("row", SETTING["rows"], ids=lambda row: f"p={row['p']}")
@@ -44,6 +72,24 @@ def test_the_chances_of_the_outcomes_are_the_golden_ones(case):
         assert found.contested == pytest.approx(expected["contested"], rel=1e-5)
         assert found.zeroed == pytest.approx(expected["zero"], rel=1e-5)
         assert found.malicious == pytest.approx(expected["malicious"], rel=1e-5)
+
+
+def test_the_printed_sums_are_the_golden_ones():
+    p = [row["p"] for row in SETTING["rows"]]
+    printed = {
+        name: [row["printed"][name] for row in SETTING["rows"]] for name in SETTING["rows"][0]["printed"]
+    }
+    np.testing.assert_allclose(printed_p_minus(p, **COUNTS, alpha=0.25), printed["p_minus"], rtol=1e-12)
+    np.testing.assert_allclose(
+        printed_p_plus_invariant(p, **COUNTS, tau=0.5), printed["p_plus_invariant"], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        printed_p_plus_trimmed_mean(p, **COUNTS, alpha=0.25), printed["p_plus_trim"], rtol=1e-12
+    )
+
+
+def test_the_printed_p_minus_is_no_probability():
+    assert printed_p_minus(0.0, **COUNTS, alpha=0.25) == 2
 
 
 def test_a_mean_has_no_chance_against_an_attacker():
@@ -105,9 +151,22 @@ def test_the_largest_flip_for_all_is_the_pessimists_answer():
         ),
         (
             lambda: unequal_clients(mean_rule(2), flips=[0.1] * 3),
-            "one chance an honest client, at most 2; got 3",
+            "one chance per honest client, at most 2; got 3",
         ),
         (lambda: chances_of(SignRule(3), np.ones(3)), r"chances of 0..3 values; got shape \(3,\)"),
+        (
+            lambda: printed_p_minus(0.1, n_clients=20, n_attackers=6, alpha=0.25),
+            "n_attackers .* 0 to 5; got 6",
+        ),
+        (
+            lambda: printed_p_plus_invariant(0.1, n_clients=20, n_attackers=10, tau=0.5),
+            "n_attackers .* from 0 to 9; got 10",
+        ),
+        (lambda: printed_p_plus_invariant(0.1, n_clients=20, n_attackers=4, tau=2), "tau.* got 2"),
+        (
+            lambda: printed_p_plus_trimmed_mean(1.1, n_clients=20, n_attackers=4, alpha=0.25),
+            "flip must be .* got 1.1",
+        ),
     ],
 )
 def test_bad_input_is_refused(call, says):

@@ -1,7 +1,8 @@
-import math
-
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
 
 from holdfast.errors import InputError
 from holdfast.theory import (
@@ -17,24 +18,24 @@ from holdfast.theory import (
 CIFAR = {"n_clients": 100, "n_malicious": 20, "n_per_round": 20}
 
 
-def test_the_chance_of_more_attackers_is_the_sum_of_the_tail():
-    law = hypergeometric(100, 20, 20)
-    found = chance_of_more(np.arange(21), **CIFAR)
-    np.testing.assert_allclose(found, [math.fsum(law[k + 1 :]) for k in range(21)], rtol=1e-12)
+@given(data=st.data())
+def test_the_chance_of_more_attackers_is_the_tail_of_scipys_law(data):
+    n_clients = data.draw(st.integers(1, 300))
+    n_malicious = data.draw(st.integers(0, n_clients))
+    n_per_round = data.draw(st.integers(0, n_clients))
+    tolerated = np.arange(n_per_round + 1)
+    found = chance_of_more(tolerated, n_clients=n_clients, n_malicious=n_malicious, n_per_round=n_per_round)
+    expected = stats.hypergeom.sf(tolerated, n_clients, n_malicious, n_per_round)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-15)
 
 
-def test_drawn_clients_hold_as_many_attackers_as_the_law_says():
-    rng, n = np.random.default_rng(0), 50_000
-    attackers = rng.permuted(np.tile(np.arange(100) < 20, (n, 1)), axis=1)[:, :20].sum(axis=1)
-    for k in (3, 5, 7):
-        p = chance_of_more(k, **CIFAR)
-        assert abs((attackers > k).mean() - p) < 4 * np.sqrt(p * (1 - p) / n)
+@given(chance=st.floats(0, 1, allow_subnormal=False), n_rounds=st.integers(1, 10_000))
+def test_over_rounds_is_the_chance_of_a_first_success_in_scipys_beta_function(chance, n_rounds):
+    expected = special.betainc(1, n_rounds, chance)
+    np.testing.assert_allclose(over_rounds(chance, n_rounds), expected, rtol=1e-11)
 
 
-def test_over_rounds_is_one_minus_the_power_and_keeps_rare_ones():
-    assert over_rounds(0.1, 3) == pytest.approx(1 - 0.9**3)
-    assert over_rounds(1e-18, 300) == pytest.approx(3e-16)
-    np.testing.assert_array_equal(over_rounds([0.0, 1.0], 5), [0, 1])
+def test_nothing_happens_in_no_round():
     assert over_rounds(1.0, 0) == 0
 
 
@@ -46,16 +47,22 @@ def test_a_server_that_takes_everybody_knows_its_attackers():
     )
 
 
-def test_the_values_against_are_those_of_drawn_attackers_and_flipped_clients():
-    rng, n, flip = np.random.default_rng(2), 50_000, 0.15
-    attackers = rng.hypergeometric(20, 80, 20, n)
-    against = attackers + rng.binomial(20 - attackers, flip)
-    law = values_against(hypergeometric(100, 20, 20), flip=flip)
-    share = np.bincount(against, minlength=21) / n
-    assert (abs(share - law) <= 4 * np.sqrt(law * (1 - law) / n) + 1e-4).all()
+@given(
+    n=st.integers(1, 40),
+    n_malicious=st.integers(0, 40),
+    flip=st.sampled_from([0.0, 1.0]) | st.floats(1e-30, 1 - 1e-12),
+)
+def test_the_values_against_are_drawn_attackers_and_flipped_clients(n, n_malicious, flip):
+    counts = np.arange(n + 1)
+    drawn = stats.hypergeom.pmf(counts, 100, n_malicious, n)
+    expected = sum(
+        drawn[attackers] * stats.binom.pmf(counts - attackers, n - attackers, flip) for attackers in counts
+    )
+    found = values_against(hypergeometric(100, n_malicious, n), flip=flip)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-290)
 
 
-def test_ten_thousand_clients_a_round_stay_stable():
+def test_ten_thousand_clients_per_round_stay_stable():
     rule = invariant_rule(10_000, tau=0.5, alpha=0.25)
     found = sampled_clients(rule, n_clients=100_000, n_malicious=20_000, flip=0.05)
     assert found.benign + found.contested + found.zeroed + found.malicious == pytest.approx(1, abs=1e-8)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from holdfast import and_mask, bind, fedavg, invariant, median, theory, trimmed_mean
-from holdfast.theory.trials import CASES, Case, enumerated, simulated
+from holdfast import and_mask, fedavg, invariant, median, theory, trimmed_mean
+from holdfast.theory.trials import CASES, Case, enumerate_outcomes, simulate_case
 
 ROUNDS = ((20, 4, 0.05), (20, 4, 0.3), (15, 2, 0.2), (7, 2, 0.4), (8, 0, 0.1), (9, 5, 0.2))
 
@@ -12,17 +12,15 @@ def cases():
         for tau in (0.2, 0.5, 0.6):
             for strict in (False, True):
                 settings = {"tau": tau, "alpha": 0.25, "strict": strict}
-                yield Case(
-                    bind(invariant, **settings), theory.invariant_rule(n, **settings), n_attackers, flip
-                )
+                yield Case(invariant(**settings), theory.invariant_rule(n, **settings), n_attackers, flip)
         released = {"tau": 0.6, "alpha": 0.45}
-        yield Case(bind(invariant, **released), theory.invariant_rule(n, **released), n_attackers, flip)
+        yield Case(invariant(**released), theory.invariant_rule(n, **released), n_attackers, flip)
         trimmed = theory.trimmed_mean_rule(n, alpha=0.25)
-        yield Case(bind(trimmed_mean, alpha=0.25), trimmed, n_attackers, flip)
-        yield Case(bind(median), theory.median_rule(n), n_attackers, flip)
-        yield Case(bind(fedavg), theory.mean_rule(n), n_attackers, flip)
+        yield Case(trimmed_mean(alpha=0.25), trimmed, n_attackers, flip)
+        yield Case(median, theory.median_rule(n), n_attackers, flip)
+        yield Case(fedavg, theory.mean_rule(n), n_attackers, flip)
         masked = theory.SignRule(n, n_votes=theory.invariant_rule(n, tau=0.5, alpha=0).n_votes)
-        yield Case(bind(and_mask, tau=0.5), masked, n_attackers, flip)
+        yield Case(and_mask(tau=0.5), masked, n_attackers, flip)
 
 
 GRID = tuple(cases())
@@ -37,10 +35,10 @@ def within_four_standard_errors(measured, formula):
 def test_the_real_rule_does_what_the_exact_formula_says(case):
     formula = theory.one_dimension(case.sign_rule, n_attackers=case.n_attackers, flip=case.flip)
     rng = np.random.default_rng(7)
-    honest, wrong = simulated(case, n_samples=N_SAMPLES, rng=rng, harsh=True)
+    honest, wrong = simulate_case(case, n_samples=N_SAMPLES, rng=rng, harsh=True)
     assert within_four_standard_errors(honest, formula.p_minus)
     assert within_four_standard_errors(wrong, formula.p_plus)
-    honest, wrong = simulated(case, n_samples=N_SAMPLES, rng=rng, harsh=False)
+    honest, wrong = simulate_case(case, n_samples=N_SAMPLES, rng=rng, harsh=False)
     assert within_four_standard_errors(honest, formula.benign + formula.contested)
     assert within_four_standard_errors(wrong, formula.malicious)
 
@@ -48,24 +46,24 @@ def test_the_real_rule_does_what_the_exact_formula_says(case):
 @pytest.mark.parametrize("case", GRID, ids=str)
 def test_the_real_rule_has_the_outcome_that_each_number_of_flips_must_have(case):
     expected = theory.outcome_by_flips(case.sign_rule, n_attackers=case.n_attackers)
-    np.testing.assert_array_equal(enumerated(case, rng=np.random.default_rng(8)), expected)
+    np.testing.assert_array_equal(enumerate_outcomes(case, rng=np.random.default_rng(8)), expected)
 
 
 def test_clients_of_unequal_noise_follow_the_poisson_binomial_law():
     flips, rng = np.linspace(0.02, 0.35, 16), np.random.default_rng(9)
     for case in CASES[:4]:
         formula = theory.unequal_clients(case.sign_rule, flips=flips)
-        honest, wrong = simulated(case, n_samples=N_SAMPLES, rng=rng, flips=flips)
+        honest, wrong = simulate_case(case, n_samples=N_SAMPLES, rng=rng, flips=flips)
         assert within_four_standard_errors(honest, formula.p_minus)
         assert within_four_standard_errors(wrong, formula.p_plus)
 
 
 def test_rounds_with_drawn_attackers_follow_the_averaged_law():
-    rule, flip, rng = bind(invariant, tau=0.5, alpha=0.45), 0.1, np.random.default_rng(10)
+    rule, flip, rng = invariant(tau=0.5, alpha=0.45), 0.1, np.random.default_rng(10)
     sign_rule = theory.invariant_rule(20, tau=0.5, alpha=0.45)
     attackers = np.bincount(rng.hypergeometric(20, 80, 20, N_SAMPLES), minlength=21)
     honest = sum(
-        n * simulated(Case(rule, sign_rule, count, flip), n_samples=int(n), rng=rng)[0]
+        n * simulate_case(Case(rule, sign_rule, count, flip), n_samples=int(n), rng=rng)[0]
         for count, n in enumerate(attackers.tolist())
         if n
     )

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.theory.verification import Finding, check_theory
+from holdfast.theory import Finding, check_theory
 
 
 def test_every_formula_holds_against_the_real_rules():
