@@ -4,8 +4,6 @@ No rule of the round applies to them: a sign mask would freeze them, and a plain
 channel. They are averaged under plain averaging only; else their median is taken.
 """
 
-import fnmatch
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,31 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import kernels
 from .aggregators.settings import shares
-from .diagnostics import Dropped
 from .errors import InputError
+from .updates.forms import is_named
 from .updates.layout import FLOATS, Layer, Layout, Unfit, widened
 from .updates.rows import Rows
 
-__all__ = ["BUFFERS", "buffer_problem", "combined_buffers", "is_named"]
+__all__ = ["accept_buffers", "combined_buffers", "difference"]
 
 Array = NDArray[Any]
 
-#: What BatchNorm's buffers are called, in torch and in Keras.
-BUFFERS = ("*running_mean", "*running_var", "*num_batches_tracked", "*moving_mean", "*moving_variance")
-#: Those of them that cannot be negative.
-VARIANCES = ("*running_var", "*moving_variance")
-COUNTERS = ("*num_batches_tracked",)
-
-log = logging.getLogger("holdfast")
-
-
-def is_named(name: str, patterns: Sequence[str]) -> bool:
-    """Return whether a name fits any of the patterns, in which * stands for anything.
-
-    >>> is_named("layer1.0.bn1.running_var", BUFFERS), is_named("conv1.weight", BUFFERS)
-    (True, False)
-    """
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+#: Buffers that cannot be negative.
+NOT_NEGATIVE = ("*running_var", "*moving_variance", "batch_stats.*.var", "*num_batches_tracked")
 
 
 def combined_buffers(
@@ -47,109 +31,118 @@ def combined_buffers(
     base: Mapping[str, Any],
     weights: ArrayLike | None = None,
     averaged: bool = False,
-    clients: Sequence[Any] | None = None,
 ) -> dict[str, Any]:
     """Return the next value of every buffer, in the form and type it has in `base`, the global model.
 
     Floats are the weighted mean of what the clients sent if `averaged`, as under plain averaging, else their
-    median; integers are the lower median in any case. A client with a value that cannot be (see
-    `buffer_problem`) is left out, and named in the log. With nobody left, the base's values stay.
+    median; integers are the lower median in any case. What was sent must have passed `accept_buffers`.
 
     >>> base = {"bn.running_mean": np.zeros(2, np.float32), "bn.num_batches_tracked": np.array(0)}
     >>> sent = [{"bn.running_mean": np.array([x, 1.0], np.float32), "bn.num_batches_tracked": np.array(n)}
-    ...         for x, n in [(1.0, 4), (2.0, 5), (np.nan, 6), (99.0, 10**9), (1.5, 4)]]
+    ...         for x, n in [(1.0, 4), (2.0, 5), (99.0, 10**9), (1.5, 4)]]
     >>> combined_buffers(sent, base=base)
     {'bn.running_mean': array([1.75, 1.  ], dtype=float32), 'bn.num_batches_tracked': array(4)}
     """
-    forms = {name: _form_of(name, values) for name, values in base.items()}
-    good = []
-    for row, given in enumerate(sent):
-        problem = buffer_problem(given, base)
-        if problem is None:
-            good.append(row)
-        else:
-            log.warning("buffers without %s", Dropped(row if clients is None else clients[row], problem))
-    if not good:
-        if base and sent:
-            log.error("no client sent usable buffers: they stay as they are")
+    if not sent:
         return {name: _copied(values) for name, values in base.items()}
-    counts = None if weights is None else shares(weights, len(sent))[good]
-    chosen = [sent[row] for row in good]
-    found = _float_values(forms, chosen, shares(counts, len(good)) if averaged else None)
+    forms = {name: _form_of(name, values) for name, values in base.items()}
+    found = _float_values(forms, sent, shares(weights, len(sent)) if averaged else None)
     for name, form in forms.items():
-        if isinstance(form, np.dtype):
-            column = np.sort(np.stack([np.asarray(given[name]).astype(form) for given in chosen]), axis=0)
-            found[name] = np.asarray(column[(len(good) - 1) // 2])
+        if form.type_name not in FLOATS:
+            column = np.sort(np.stack([np.asarray(given[name]) for given in sent]), axis=0)
+            found[name] = form.wrapped(np.array(column[(len(sent) - 1) // 2], dtype=_numpy_type(form)))
     return {name: found[name] if name in found else _copied(base[name]) for name in base}
 
 
-def buffer_problem(given: Any, base: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a client's buffers; None if nothing is.
+def accept_buffers(
+    given: Mapping[str, Any], base: Mapping[str, Any], *, are_differences: bool = False
+) -> Any:
+    """Return a client's buffers, by the names of the base; raise Unfit if this model cannot have them.
 
-    Wrong are names, shapes and kinds unlike the base's, numbers that its type cannot hold, and negative
-    variances and counters.
+    Refused are shapes and kinds unlike the base's, numbers that its type cannot hold, and negative variances
+    and counters. With `are_differences` the base is added first.
 
-    >>> buffer_problem({"bn.running_var": np.array([-1.0])}, {"bn.running_var": np.array([1.0])})
-    'bn.running_var holds negative values'
+    >>> accept_buffers({"bn.running_var": np.array([-1.0])}, {"bn.running_var": np.array([1.0])})
+    Traceback (most recent call last):
+    holdfast.updates.layout.Unfit: 'bn.running_var' holds negative values
     """
-    if not isinstance(given, Mapping) or set(given) != set(base):
-        return f"names unlike the {len(base)} of the model's buffers"
+    found = {}
     for name, own in base.items():
+        form = _form_of(name, own)
         try:
-            form = _form_of(name, own)
-            values = _floats(given[name], form) if isinstance(form, Layer) else _integers(given[name], form)
+            values = _floats(given[name]) if form.type_name in FLOATS else _integers(given[name], form)
         except Unfit as reason:
-            return f"{name}: {reason}"
-        shape = form.shape if isinstance(form, Layer) else np.shape(own)
-        if values.shape != shape:
-            return f"{name}: wrong shape: {values.shape}, not {shape}"
-        if is_named(name, VARIANCES + COUNTERS) and (values < 0).any():
-            return f"{name} holds negative values"
-    return None
+            raise Unfit(f"{name!r}: {reason}") from None
+        except Exception as error:  # a stranger's object may fail in any way when it is read
+            raise Unfit(f"{name!r} cannot be read as an array: {type(error).__name__}") from None
+        if values.shape != form.shape:
+            raise Unfit(f"wrong shape of {name!r}: {values.shape}, not {form.shape}")
+        if are_differences:
+            values = values + _own_values(own)
+        _check_range(name, values, form)
+        found[name] = values
+    return found
 
 
-def _form_of(name: str, own: Any) -> Any:
-    """Return the Layer of a float buffer of the server's, the type of any other."""
-    try:
-        return Layer.read(own)[0]
-    except Unfit:
-        values = np.asarray(own)
-        if values.dtype.kind in "iub":
-            return values.dtype
-        raise InputError(f"buffer {name!r} must hold numbers; it is {values.dtype}") from None
+def difference(new: Any, old: Any) -> Any:
+    """Return by how much a buffer moved, in its own form and type.
+
+    >>> difference(np.array(7), np.array(4))
+    array(3)
+    """
+    form, before = Layer.read(old, floats_only=False)
+    _, after = Layer.read(new, floats_only=False)
+    if form.type_name in FLOATS:
+        wide = np.dtype(np.float64)
+        return form.restored(widened(after, wide) - widened(before, wide))
+    return form.wrapped(after ^ before if before.dtype.kind == "b" else after - before)
 
 
-def _floats(given: Any, form: Layer) -> Array:
-    try:
-        values = widened(Layer.read(given)[1], np.dtype(np.float64))
-    except Unfit:
-        raise
-    except Exception as error:  # a stranger's object may fail in any way when it is read
-        raise Unfit(f"cannot be read as an array: {type(error).__name__}") from None
-    if not (np.abs(values) <= FLOATS[form.type_name]).all():
-        raise Unfit("holds NaN, infinite or overflowing values")
+def _form_of(name: str, own: Any) -> Layer:
+    """Return the form of a buffer of the server's."""
+    form, values = Layer.read(own, floats_only=False)
+    if form.type_name not in FLOATS and values.dtype.kind not in "iub":
+        raise InputError(f"buffer {name!r} must hold numbers; it is {form.type_name}")
+    return form
+
+
+def _own_values(own: Any) -> Array:
+    form, values = Layer.read(own, floats_only=False)
+    return widened(values, np.dtype(np.float64)) if form.type_name in FLOATS else values
+
+
+def _floats(given: Any) -> Array:
+    return widened(Layer.read(given)[1], np.dtype(np.float64))
+
+
+def _integers(given: Any, form: Layer) -> Array:
+    values = np.asarray(given)
+    if values.dtype.kind not in ("b" if form.type_name == "bool" else "iu"):
+        raise Unfit(f"wrong type: {values.dtype}, not {form.type_name}")
     return values
 
 
-def _integers(given: Any, dtype: np.dtype[Any]) -> Array:
-    try:
-        values = np.asarray(given)
-    except Exception as error:
-        raise Unfit(f"cannot be read as an array: {type(error).__name__}") from None
-    if values.dtype.kind not in ("b" if dtype.kind == "b" else "iu"):
-        raise Unfit(f"wrong type: {values.dtype}, not {dtype}")
-    if dtype.kind != "b" and values.size:
-        limits = np.iinfo(dtype)
+def _check_range(name: str, values: Array, form: Layer) -> None:
+    if form.type_name in FLOATS:
+        if not (np.abs(values) <= FLOATS[form.type_name]).all():
+            raise Unfit(f"{name!r} holds NaN, infinite or overflowing values")
+    elif form.type_name != "bool" and values.size:
+        limits = np.iinfo(_numpy_type(form))
         if int(values.min()) < limits.min or int(values.max()) > limits.max:
-            raise Unfit(f"holds numbers that {dtype} cannot")
-    return values
+            raise Unfit(f"{name!r} holds numbers that {form.type_name} cannot")
+    if is_named(name, NOT_NEGATIVE) and (values < 0).any():
+        raise Unfit(f"{name!r} holds negative values")
+
+
+def _numpy_type(form: Layer) -> np.dtype[Any]:
+    return np.dtype(form.type_name)
 
 
 def _float_values(
-    forms: Mapping[str, Any], sent: Sequence[Mapping[str, Any]], weights: NDArray[np.float64] | None
+    forms: Mapping[str, Layer], sent: Sequence[Mapping[str, Any]], weights: NDArray[np.float64] | None
 ) -> dict[str, Any]:
     """Return the weighted mean of each float buffer, or without weights its median."""
-    layers = {name: form for name, form in forms.items() if isinstance(form, Layer) and form.size}
+    layers = {name: form for name, form in forms.items() if form.type_name in FLOATS and form.size}
     if not layers:
         return {}
     layout = Layout(tuple(layers.values()), is_single=False)

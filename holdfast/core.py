@@ -1,53 +1,38 @@
-"""The contract between rules and whoever calls them: Aggregate, Bound, bind, INPUTS. No algorithms.
+"""The contract between rules and whoever calls them: Aggregate, Rule, rule, bind. No algorithms.
 
-A rule is a function of the clients' updates. A keyword-only parameter whose name is in `INPUTS` is an
-input, which the caller supplies each round; any other is a setting, which `bind` fills in beforehand.
+Everything a user chooses is a function in a role: a rule of the server, an attacker's craft, a network, ...
+The role says which keyword parameters the caller supplies when it runs the function: its inputs. Every other
+one is a setting, filled in beforehand. A function with its settings is a value: it can be printed,
+compared and stored.
 """
 
-import difflib
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from importlib import import_module
+from typing import Any, Generic, TypeVar, overload
 
+import numpy as np
+
+from ._support.lookup import nearest
+from ._support.roles import ROLES
+from ._support.sources import source_digest
 from .diagnostics import Diagnostics
 from .errors import InputError
 
-__all__ = ["INPUTS", "Aggregate", "Bound", "bind", "nearest"]
+__all__ = ["ROLES", "Aggregate", "Bound", "Memory", "Rule", "bind", "rule"]
 
 R = TypeVar("R")
-
-#: What a round can hand to a function that asks for it by name. A new need is one name here.
-INPUTS: Mapping[str, str] = MappingProxyType(
-    {
-        "params": "the global model before the round",
-        "previous": "the last global update",
-        "weights": "(n_clients,) examples each client says it holds",
-        "clients": "(n_clients,) ids",
-        "state": "what the rule returned in Aggregate.state last round, None at first",
-        "reference": "the server's own update, from its root data",
-        "rng": "a numpy Generator, for rules that draw",
-        "benign": "(n_honest, dim) the honest rows of this round, for attackers who see everything",
-        "n_clients": "how many clients there are, for a split of the data",
-        "users": "who wrote each example, for a split by them; None where the data does not say",
-        "rehearsal": "(n_attackers, dim) what the attackers would send if they were honest",
-        "exposure": "the share of an edge-case pool that honest clients hold, rightly labelled",
-        "span": "the lowest and the highest values an example can have, for training that makes examples",
-        "vectors": "(n_words, dim) the frozen word vectors of the data set, for a network that reads words",
-    }
-)
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """What a server rule returns: the update to add to the global model, and what there is to say of it.
+    """What a rule returns: the update to add to the global model, and what there is to say about it.
 
-    `update` has the form of one client's update (array, list of layers, tensor). `state` goes back into
-    the rule at the next round. `diagnostics` can be printed.
+    `update` has the form of one client's update (array, list of layers, mapping), or is flat. `state`
+    goes back into the rule in the next round.
 
-    >>> import numpy as np
     >>> from holdfast import median
     >>> median(np.array([[1.0, 4.0], [2.0, 3.0], [9.0, -2.0]])).update
     array([2., 3.])
@@ -58,110 +43,258 @@ class Aggregate:
     diagnostics: Diagnostics | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What a defence remembers between rounds: the rule's state and, if the rule asks for it, the last
+    update.
+    """
+
+    rule: Any = None
+    previous: Any = None
+
+
 @dataclass(frozen=True, repr=False)
 class Bound(Generic[R]):
-    """A function with every setting filled in: callable, printable, comparable, hashable. Made by `bind`.
+    """A function with its settings filled in: callable, printable, comparable, hashable. Made by `bind`.
 
-    Called with any of `INPUTS`, it passes on those the function asks for.
+    Called with inputs of its role, it passes on those that the function asks for.
 
-    >>> from holdfast import trimmed_mean
-    >>> bind(trimmed_mean, alpha=0.1) == bind(trimmed_mean, alpha=0.1)
-    True
+    >>> def halves(labels, *, n_clients, seed=0):
+    ...     return [labels[:2], labels[2:]]
+    >>> bind(halves, "split")
+    halves(seed=0)
     """
 
     function: Callable[..., R]
     settings: tuple[tuple[str, Any], ...] = ()
+    role: str = "rule"
 
     def __call__(self, *args: Any, **inputs: Any) -> R:
-        """Call the function with its settings and the inputs it asks for."""
-        unknown = [name for name in inputs if name not in INPUTS]
-        if unknown:
-            raise InputError(
-                f"{unknown[0]!r} is not an input of a round; {nearest(unknown[0], INPUTS)}"
-                f"Settings are filled in beforehand: bind({self.name}, {unknown[0]}=...)"
-            )
+        """Run the function."""
+        return self.run(*args, **inputs)
+
+    def run(self, *args: Any, **inputs: Any) -> R:
+        """Run the function with its settings and those of the inputs that it asks for."""
+        known = ROLES[self.role].inputs
+        for name in inputs:
+            if name not in known:
+                raise InputError(f"{name!r} is not an input of a {self.role}; {nearest(name, known)}")
+        self.check_complete()
         wanted = {name: value for name, value in inputs.items() if self.needs(name) and value is not None}
-        missing = [
-            name for name, required in _inputs(self.function).items() if required and name not in wanted
-        ]
+        asked = _inputs(self.function, self.role)
+        missing = [name for name, required in asked.items() if required and name not in wanted]
         if "state" in missing:  # there is none before the first round
             missing.remove("state")
             wanted["state"] = None
         if missing:
-            needs = "; ".join(f"{name}= ({INPUTS[name]})" for name in missing)
+            needs = "; ".join(f"{name}= ({known[name]})" for name in missing)
             raise InputError(f"{self.name} needs {needs}")
         return self.function(*args, **wanted, **dict(self.settings))
 
     def __repr__(self) -> str:
-        """Return the qualified name with all settings, which identifies the function in a run's key."""
-        settings = ", ".join(f"{name}={value!r}" for name, value in self.settings)
-        return f"{self.function.__module__}.{self.function.__qualname__}({settings})"
-
-    def __str__(self) -> str:
         """Return the name with all settings."""
-        return f"{self.name}({', '.join(f'{name}={value}' for name, value in self.settings)})"
+        settings = [f"{name}={_spelt(value)}" for name, value in self.settings]
+        return f"{self.name}({', '.join([*settings, *(f'{name}=?' for name in self.missing)])})"
 
     @property
     def name(self) -> str:
         """The bare name of the function."""
         return self.function.__name__
 
+    @property
+    def identity(self) -> str:
+        """The name with all settings and, for a function from outside the package, a digest of its source.
+
+        The same in every process and wherever the function lives, so that moving a file changes nothing.
+
+        >>> from holdfast import median
+        >>> median.identity, bind(len, "prediction").identity[:6]
+        ('median()', 'len()#')
+        """
+        own = self.function.__module__.partition(".")[0] == __name__.partition(".")[0]
+        return repr(self) if own else f"{self!r}#{source_digest(self.function)}"
+
     def needs(self, name: str) -> bool:
         """Return whether the function asks for this input."""
-        return name in _inputs(self.function)
+        return name in _inputs(self.function, self.role)
+
+    def check_complete(self) -> None:
+        """Raise if a setting without a default is not set."""
+        if self.missing:
+            first = self.missing[0]
+            raise InputError(
+                f"{self.name} needs {', '.join(self.missing)}; for example {self.name}({first}=...)"
+            )
+
+    @property
+    def missing(self) -> list[str]:
+        """The settings without a default that are not set."""
+        given = dict(self.settings)
+        return [name for name in _settings(self.function, self.role) if name not in given]
 
 
-@cache
-def _inputs(function: Callable[..., Any]) -> Mapping[str, bool]:
-    """Return the inputs a function asks for, and whether it cannot do without."""
-    parameters = inspect.signature(function).parameters.items()
-    return {
-        name: p.default is p.empty for name, p in parameters if name in INPUTS and p.kind is p.KEYWORD_ONLY
-    }
+@dataclass(frozen=True, repr=False)
+class Rule(Bound[Aggregate]):
+    """A rule of the server: called with settings it is a rule with those settings, with updates it runs.
+
+    >>> from holdfast import trimmed_mean
+    >>> trimmed_mean(alpha=0.1)
+    trimmed_mean(alpha=0.1)
+    >>> trimmed_mean(np.array([[0.0], [1.0], [5.0]]), alpha=0.3).update
+    array([1.])
+    """
+
+    def __post_init__(self) -> None:
+        """Look like the function to help() and to doctest."""
+        for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            object.__setattr__(self, name, getattr(self.function, name))
+        object.__setattr__(self, "__wrapped__", self.function)
+
+    @overload
+    def __call__(self, updates: Any, /, **given: Any) -> Aggregate: ...
+
+    @overload
+    def __call__(self, /, **settings: Any) -> "Rule": ...
+
+    def __call__(self, /, *args: Any, **given: Any) -> Any:
+        """Run the rule on updates, or return it with these settings."""
+        inputs = {name: value for name, value in given.items() if name in ROLES["rule"].inputs}
+        settings = {name: value for name, value in given.items() if name not in inputs}
+        chosen = _filled(self, settings) if settings else self
+        if args:
+            return chosen.run(*args, **inputs)
+        if inputs:
+            name = next(iter(inputs))
+            raise InputError(
+                f"{name!r} is an input, given with the updates of each round, not a setting of {self.name}"
+            )
+        return chosen
+
+    def __reduce__(self) -> Any:
+        """Pickle by name: the module holds this rule under the function's name, not the function."""
+        return _rule_named, (self.function.__module__, self.function.__qualname__, self.settings)
 
 
-def bind(function: Callable[..., R], **settings: Any) -> Bound[R]:
-    """Return the function with its settings filled in, defaults included.
+def rule(function: Callable[..., Aggregate]) -> Rule:
+    """Make a rule of a function of the clients' updates that returns an Aggregate.
 
+    `np.asarray(updates)` is the matrix with one row per client, and the update may be flat. Keyword-only
+    parameters are settings, or inputs of the round by name: weights, clients, state, reference, rng, ...
+
+    >>> @rule
+    ... def middle(updates, *, share=0.5):
+    ...     return Aggregate(np.quantile(np.asarray(updates), share, axis=0))
+    >>> middle(share=0.25)
+    middle(share=0.25)
+    >>> middle(np.array([[1.0], [2.0], [9.0]])).update
+    array([2.])
+    """
+    made = bind(function)
+    assert isinstance(made, Rule)
+    return made
+
+
+def bind(function: Any, role: str = "rule", /, **settings: Any) -> Any:
+    """Return the function in a role, with its settings filled in, defaults included.
+
+    Takes a plain function, a class, a functools.partial, or what `bind` returned.
+
+    >>> from functools import partial
     >>> from holdfast import invariant
-    >>> print(bind(invariant, alpha=0.1))
+    >>> bind(partial(invariant, alpha=0.1))
     invariant(tau=0.6, alpha=0.1, strict=False)
     """
-    if not inspect.isroutine(function):
+    if isinstance(function, functools.partial):
+        if function.args:
+            raise InputError(f"a partial fills in settings by name, not by position; got {function!r}")
+        return bind(function.func, role, **{**function.keywords, **settings})
+    if isinstance(function, Bound):
+        return _filled(Bound(function.function, function.settings, role), settings)
+    if not callable(function) or not hasattr(function, "__name__"):
         raise InputError(
-            f"a rule is a plain function, such as holdfast.invariant; got {type(function).__name__}."
-            " bind(function, setting=...) fills in its settings"
+            f"a {role} is a function, such as holdfast.invariant, or a functools.partial of one;"
+            f" got {type(function).__name__}"
         )
-    known = {
-        name: p
-        for name, p in inspect.signature(function).parameters.items()
-        if p.kind is inspect.Parameter.KEYWORD_ONLY and name not in INPUTS
-    }
-    rule = function.__name__
-    for name in settings:
-        if name in INPUTS:
-            raise InputError(f"{name!r} is an input, given each round, not a setting of {rule}")
+    return _filled(Bound(function, (), role), settings)
+
+
+def _filled(bound: Bound[Any], changes: Mapping[str, Any]) -> Any:
+    """Return the same function with some settings changed, and those with a default filled in."""
+    function, role = bound.function, bound.role
+    known = _settings(function, role)
+    for name in changes:
+        if name in ROLES[role].inputs:
+            raise InputError(f"{name!r} is an input of a {role}, given each round, not a setting")
         if name not in known:
             raise InputError(
-                f"{rule} has no setting {name!r}; {nearest(name, known)}It has: {', '.join(known) or 'none'}"
+                f"{bound.name} has no setting {name!r}; {nearest(name, known)}"
+                f"It has: {', '.join(known) or 'none'}"
             )
-    filled = {name: settings.get(name, p.default) for name, p in known.items()}
-    missing = [name for name, value in filled.items() if value is inspect.Parameter.empty]
-    if missing:
-        raise InputError(f"{rule} needs {', '.join(missing)}; for example bind({rule}, {missing[0]}=...)")
-    bound = Bound(function, tuple(filled.items()))
+    given = {**dict(bound.settings), **changes}
+    filled = {
+        name: _as_annotated(parameter, given.get(name, parameter.default))
+        for name, parameter in known.items()
+        if name in given or parameter.default is not parameter.empty
+    }
+    made = (Rule if role == "rule" else Bound)(function, tuple(filled.items()), role)
     try:
-        hash(bound)
+        hash(made)
     except TypeError as error:
-        raise InputError(f"a setting of {rule} must be hashable (a tuple, not a list): {error}") from None
-    return bound
+        raise InputError(
+            f"a setting of {bound.name} must be hashable (a tuple, not a list): {error}"
+        ) from None
+    return made
 
 
-def nearest(name: str, known: Mapping[str, Any]) -> str:
-    """Return "did you mean ...? " for a misspelt name, or nothing if none is near.
+def _as_annotated(parameter: inspect.Parameter, value: Any) -> Any:
+    """Return 1 as 1.0 where a float is asked for, so that both are the same run."""
+    is_float = parameter.annotation in (float, "float")
+    return float(value) if is_float and type(value) is int else value
 
-    >>> nearest("aplha", {"alpha": 0, "tau": 0})
-    "did you mean 'alpha'? "
-    """
-    found = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-    return f"did you mean {found[0]!r}? " if found else ""
+
+@functools.cache
+def _parameters(function: Callable[..., Any], role: str) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters that are given by name."""
+    takes = ROLES[role].takes
+    named = list(inspect.signature(function).parameters.values())
+    ordered = [p for p in named if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(ordered) < len(takes) and not any(p.kind is p.VAR_POSITIONAL for p in named):
+        raise InputError(
+            f"a {role} is called with ({', '.join(takes)}), then inputs and settings by name;"
+            f" {function.__name__}{inspect.signature(function)} cannot be"
+        )
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {p.name: p for p in named if p not in ordered[: len(takes)] and p.kind in kinds}
+
+
+@functools.cache
+def _settings(function: Callable[..., Any], role: str) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters that are settings."""
+    inputs = ROLES[role].inputs
+    return {name: p for name, p in _parameters(function, role).items() if name not in inputs}
+
+
+@functools.cache
+def _inputs(function: Callable[..., Any], role: str) -> Mapping[str, bool]:
+    """Return the inputs that a function asks for, and whether it cannot do without."""
+    inputs = ROLES[role].inputs
+    return {name: p.default is p.empty for name, p in _parameters(function, role).items() if name in inputs}
+
+
+def _rule_named(module: str, name: str, settings: tuple[tuple[str, Any], ...]) -> Rule:
+    """Return a rule that was pickled."""
+    found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return _filled(bind(found), dict(settings))  # type: ignore[no-any-return]
+
+
+def _spelt(value: Any) -> str:
+    """Return a setting as it is written, the same in every process."""
+    if isinstance(value, Bound):
+        return value.identity
+    if inspect.isroutine(value):
+        return f"{value.__name__}#{source_digest(value)}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_spelt, value))}{',' if len(value) == 1 else ''})"
+    return repr(value.item() if isinstance(value, np.generic) else value)

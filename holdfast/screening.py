@@ -1,11 +1,10 @@
-"""What a client sends is data from a stranger: `screen` drops what cannot be used, `defend` then runs a rule.
+"""What a client sends is data from a stranger: `screen` drops what cannot be used, and says why.
 
 Nothing a client sends raises. What the caller sets wrongly does.
 """
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -13,18 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
-from .core import Aggregate, Bound, bind
-from .diagnostics import Diagnostics, Dropped
-from .errors import InputError, NonFiniteError, TooFewClientsError
-from .updates.layout import Layer, Layout, Unfit, all_finite, layers_of
-from .updates.rows import Rows, Updates, base_of, sent_by_clients
+from .buffers import accept_buffers
+from .diagnostics import Dropped
+from .errors import InputError, NonFiniteError
+from .updates.forms import BUFFERS, Form, Tree
+from .updates.layout import Layer, Layout, Unfit, all_finite
+from .updates.rows import Rows, sent_by_clients
 
-__all__ = ["MAX_EXAMPLES", "Screened", "defend", "defend_screened", "examples_held", "screen"]
+__all__ = ["MAX_EXAMPLES", "Screened", "capped", "examples_held", "fitting", "screen", "with_buffers"]
 
 #: More examples than a client can hold: a count above it is a lie.
 MAX_EXAMPLES = 100_000_000
+#: No client counts for more than so many times the median client.
+MEDIANS = 10
 
-log = logging.getLogger("holdfast")
+Buffers = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,183 +42,126 @@ class Screened:
     clients: tuple[Any, ...]
     weights: NDArray[np.float64] | None = None
     dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()  # what an operator should know
+    form: Form | None = None  # of the server's model, if the next one is to be made of it
+    params: tuple[Any, ...] = ()  # the numbers of the server's own parameters, layer by layer
+    own_buffers: Buffers = field(default_factory=dict)  # the server's
+    buffers: tuple[Buffers, ...] = ()  # [client]; none if the server's model has none
 
-    def without(self, positions: Sequence[int], reason: str) -> "Screened":
-        """Return the same without the rows at these positions, the reason given."""
-        stay = [i for i in range(len(self.rows)) if i not in set(positions)]
-        return Screened(
-            replace(self.rows.select(stay), positions=None),
-            tuple(self.clients[i] for i in stay),
-            None if self.weights is None else self.weights[stay],
-            (*self.dropped, *(Dropped(self.clients[i], reason) for i in positions)),
+    def without(self, reasons: Mapping[int, str]) -> "Screened":
+        """Return the same without the rows at these positions."""
+        stay = [row for row in range(len(self.clients)) if row not in reasons]
+        return replace(
+            self,
+            rows=replace(self.rows.select(stay), positions=None),
+            clients=tuple(self.clients[row] for row in stay),
+            weights=None if self.weights is None else self.weights[stay],
+            buffers=tuple(self.buffers[row] for row in stay) if self.buffers else (),
+            dropped=(
+                *self.dropped,
+                *(Dropped(self.clients[row], why) for row, why in sorted(reasons.items())),
+            ),
         )
 
 
 def screen(
-    updates: Updates,
+    models: Any,
     *,
     base: Any = None,
-    params: Any = None,
-    weights: Sequence[Any] | NDArray[Any] | None = None,
+    like: Any = None,
+    weights: Any = None,
     clients: Sequence[Any] | None = None,
+    buffers: Sequence[str] = BUFFERS,
 ) -> Screened:
-    """Return the updates that a rule can use, and who was dropped and why.
+    """Return the updates that a rule can use, and who was dropped and why; arguments as in `defend`.
 
     Dropped are rows of the wrong form, shape or type, with values that are not finite, or with a sample
-    count (`weights`) that cannot be. The form that counts is the server's: that of `base` (the clients
-    sent models, and this is the global one), of `params` (they sent updates of it), or of one array that
-    holds all rows.
+    count (`weights`) that cannot be. The form that counts is the server's: that of `base` or `like`, or of
+    one array that holds all rows.
 
-    >>> params = np.zeros(2)
-    >>> screen([np.ones(2), np.ones(3), "me"], params=params).dropped[0].reason
+    >>> screen([np.ones(2), np.ones(3), "me"], like=np.zeros(2)).dropped[0].reason
     'wrong shape: (3,), not (2,)'
     """
-    fitting = _fitting(updates, base=base, params=params, weights=weights, clients=clients)
-    if fitting.clients:
+    found = fitting(models, base=base, like=like, weights=weights, clients=clients, buffers=buffers)
+    if found.clients:
         try:
-            kernels.squared_norms(fitting.rows)
+            kernels.squared_norms(found.rows)
         except NonFiniteError as error:
-            return fitting.without(error.rows, f"holds {error.problem}")
-    return fitting
+            return found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
+    return found
 
 
-def defend(
-    updates: Updates,
-    rule: Callable[..., Aggregate] | Bound[Aggregate],
+def fitting(
+    models: Any,
     *,
     base: Any = None,
-    params: Any = None,
-    weights: Sequence[Any] | NDArray[Any] | None = None,
+    like: Any = None,
+    weights: Any = None,
     clients: Sequence[Any] | None = None,
-    state: Any = None,
-    previous: Any = None,
-    reference: Any = None,
-    rng: np.random.Generator | None = None,
-    explain: bool = False,
-) -> Aggregate:
-    """Return what the rule makes of the updates that pass the screen; hostile rows never stop a round.
-
-    The first inputs are those of `screen`; the others go to the rules that ask for them. If nobody is
-    left, or too few for the rule, the update is zero, the model stays as it is, and log and diagnostics
-    say so. `explain` measures every client on the way.
-
-    >>> from holdfast import invariant
-    >>> updates = np.array([[1.0, 1.0], [1.2, -1.0], [0.8, 1.1], [1.0, -0.9], [np.nan, 9.0]])
-    >>> result = defend(updates, invariant, clients=["ann", "bob", "cat", "dan", "eve"])
-    >>> result.update
-    array([1., 0.])
-    >>> print(result.diagnostics.dropped[0])
-    client eve: holds NaN, infinite or overflowing values
-    """
-    fitting = _fitting(updates, base=base, params=params, weights=weights, clients=clients)
-    fitting = replace(fitting, rows=replace(fitting.rows, explain=explain or fitting.rows.explain))
-    inputs = {"params": params, "previous": previous, "reference": reference, "rng": rng}
-    return defend_screened(fitting, rule, state=state, **inputs)
-
-
-def defend_screened(
-    fitting: Screened,
-    rule: Callable[..., Aggregate] | Bound[Aggregate],
-    *,
-    state: Any = None,
-    rng: np.random.Generator | None = None,
-    **inputs: Any,
-) -> Aggregate:
-    """Return what the rule makes of rows whose form is checked already, some clients dropped for theirs.
-
-    >>> from holdfast import median
-    >>> defend_screened(screen(np.array([[1.0], [3.0], [2.0]])), median).update
-    array([2.])
-    """
-    bound = rule if isinstance(rule, Bound) else bind(rule)
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        raise InputError(
-            f"rng must be a numpy Generator, numpy.random.default_rng(seed); got {type(rng).__name__}"
-        )
-    inputs |= {"state": state, "rng": rng}
-    while fitting.clients:
-        try:
-            result = bound(fitting.rows, weights=fitting.weights, clients=fitting.clients, **inputs)
-        except NonFiniteError as error:  # found on the way: the rule runs once more without them
-            fitting = fitting.without(error.rows, f"holds {error.problem}")
-            continue
-        except TooFewClientsError as error:
-            if not fitting.dropped:
-                raise
-            return _unchanged(bound, fitting, state, f"{error}, after {len(fitting.dropped)} were dropped")
-        result = replace(result, update=_in_form(bound, fitting.rows.layout, result.update))
-        if not _is_finite(result.update):
-            return _unchanged(bound, fitting, state, "the aggregated update is not finite")
-        return _told(bound, fitting, result)
-    return _unchanged(bound, fitting, state, "no usable update is left")
-
-
-def _fitting(
-    updates: Updates, *, base: Any, params: Any, weights: Any, clients: Sequence[Any] | None
+    buffers: Sequence[str] = BUFFERS,
 ) -> Screened:
-    """Return the rows of the right form with a possible sample count; their values are not looked at."""
-    if isinstance(updates, Rows):
-        if base is not None:
-            raise InputError("these rows have their base already; pass base= where they are made, once")
-        layout, sent, base_arrays = updates.layout, list(updates.arrays), updates.base
-        accept: Callable[[Any], Any] = tuple
-    else:
-        layout, base_arrays = _server_layout(updates, base=base, params=params)
-        sent, accept = sent_by_clients(updates), layout.accept
-    ids = list(range(len(sent))) if clients is None else _per_client("clients", clients, len(sent))
-    counts = [1.0] * len(sent) if weights is None else _per_client("weights", weights, len(sent))
+    """Return the rows of the right form with a possible sample count; their values are not looked at yet.
 
-    arrays, fit_ids, fit_counts, dropped = [], [], [], []
-    for client, given, count in zip(ids, sent, counts, strict=True):
+    >>> fitting({"ann": [1.0, 2.0], "bob": [1.0]}, like=[0.0, 0.0]).clients
+    ('ann',)
+    """
+    ids, sent = _by_client(models, clients)
+    server = _server(models, base=base, like=like, buffers=buffers)
+    counts = None if weights is None else _per_client("weights", weights, ids)
+    arrays, extras, stay, good_counts, dropped = [], [], [], [], []
+    for row, (client, given) in enumerate(zip(ids, sent, strict=True)):
         try:
-            arrays.append(accept(given))
-            fit_counts.append(examples_held(count))
-            fit_ids.append(client)
+            accepted, own = (tuple(given), {}) if server.form is None else server.form.accept(given)
+            good_counts.append(1.0 if counts is None else examples_held(counts[row]))
         except Unfit as reason:
-            del arrays[len(fit_ids) :]
             dropped.append(Dropped(client, str(reason)))
-    explain = isinstance(updates, Rows) and updates.explain
-    home = updates.home if isinstance(updates, Rows) else None
-    rows = Rows(layout, tuple(arrays), base_arrays, explain, home=home)
-    return Screened(rows, tuple(fit_ids), None if weights is None else np.array(fit_counts), tuple(dropped))
+            continue
+        arrays.append(accepted)
+        extras.append(own)
+        stay.append(client)
+    rows = replace(server.rows, arrays=tuple(arrays))
+    found = replace(server, rows=rows, clients=tuple(stay), dropped=tuple(dropped))
+    if counts is not None:
+        found = capped(replace(found, weights=np.array(good_counts)))
+    if like is not None and base is None:
+        found = replace(found, notes=(*found.notes, *_mistaken(found)))
+    return with_buffers(found, base=found.own_buffers, sent=extras, are_differences=base is None)
 
 
-def _per_client(name: str, values: Any, n_clients: int) -> list[Any]:
-    """Return one entry a client, as the caller gave them."""
-    if isinstance(values, Mapping | str) or not hasattr(values, "__len__"):
-        raise InputError(
-            f"{name} must be a list with one entry a client, in the order of the updates; got"
-            f" {type(values).__name__}"
-        )
-    if len(values) != n_clients:
-        raise InputError(f"{name} must hold one entry a client: {n_clients}; got {len(values)}")
-    return list(np.asarray(values) if hasattr(values, "__array__") else values)
+def with_buffers(
+    found: Screened, *, base: Buffers, sent: Sequence[Buffers], are_differences: bool = False
+) -> Screened:
+    """Return the same with the clients' buffers, and without the clients whose buffers cannot be used."""
+    if not base:
+        return found
+    good: list[Buffers] = []
+    reasons: dict[int, str] = {}
+    for row, given in enumerate(sent):
+        try:
+            good.append(accept_buffers(given, base, are_differences=are_differences))
+        except Unfit as reason:
+            good.append({})
+            reasons[row] = str(reason)
+    return replace(found, own_buffers=base, buffers=tuple(good)).without(reasons)
 
 
-def _server_layout(updates: Any, *, base: Any, params: Any) -> tuple[Layout, tuple[Any, ...] | None]:
-    """Return the form that counts, and the base's numbers if there is one."""
-    layout, base_arrays = (None, None) if base is None else base_of(base)
-    if layout is None and params is not None:
-        layout = Layout.of(params, name="params")
-    if isinstance(updates, list | tuple):
-        if layout is None:
-            raise InputError(
-                "a list of what clients sent needs the server's own model to tell which shape is right:"
-                " pass base= if they sent models, params= if they sent updates"
-            )
-        return layout, base_arrays
-    sent_by_clients(updates)
-    try:
-        layer, _ = Layer.read(updates)
-    except Unfit as reason:
-        raise InputError(f"updates: {reason}") from None
-    stacked = Layout((replace(layer, shape=layer.shape[1:]),), is_single=True)
-    if layout is not None and (not layout.is_single or layout.layers[0].shape != stacked.layers[0].shape):
-        raise InputError(
-            f"updates hold rows of shape {stacked.described}, the server's model is {layout.described}:"
-            " pass both in the same form"
-        )
-    return layout or stacked, base_arrays
+def capped(found: Screened) -> Screened:
+    """Return the same with sample counts of at most ten medians: a count is whatever a client makes up.
+
+    >>> from holdfast.updates import rows_of
+    >>> capped(Screened(rows_of(np.ones((3, 1))), (0, 1, 2), np.array([5.0, 7.0, 1e8]))).weights
+    array([ 5.,  7., 70.])
+    """
+    counts = found.weights
+    if counts is None or not counts.any():
+        return found
+    limit = MEDIANS * float(np.median(counts[counts > 0]))
+    above = np.flatnonzero(counts > limit)
+    if not len(above):
+        return found
+    some = ", ".join(str(found.clients[row]) for row in above[:5]) + (", ..." if len(above) > 5 else "")
+    note = f"sample counts above {MEDIANS} times the median count as {limit:g}: of client {some}"
+    return replace(found, weights=np.minimum(counts, limit), notes=(*found.notes, note))
 
 
 def examples_held(count: Any) -> float:
@@ -235,38 +180,83 @@ def examples_held(count: Any) -> float:
     return examples
 
 
-def _told(bound: Bound[Aggregate], fitting: Screened, result: Aggregate) -> Aggregate:
-    """Return the result with the clients' own ids and the dropped ones in its diagnostics, and log them."""
-    for drop in fitting.dropped:
-        log.warning("%s dropped %s", bound.name, drop)
-    said = result.diagnostics or Diagnostics(rule=bound.name, clients=tuple(range(len(fitting.clients))))
-    return replace(result, diagnostics=replace(said, clients=fitting.clients, dropped=fitting.dropped))
+def _by_client(models: Any, clients: Sequence[Any] | None) -> tuple[list[Any], list[Any]]:
+    """Return the clients' ids and what each sent."""
+    if isinstance(models, Mapping):
+        if clients is not None:
+            raise InputError("models by client id name their clients: leave out clients=")
+        return list(models), list(models.values())
+    sent = list(models.arrays) if isinstance(models, Rows) else sent_by_clients(models)
+    if clients is None:
+        return list(range(len(sent))), sent
+    ids = _per_client("clients", clients, range(len(sent)))
+    if len(set(map(str, ids))) < len(ids):
+        twice = next(client for client in ids if list(map(str, ids)).count(str(client)) > 1)
+        raise InputError(f"clients must be told apart by their ids; {twice!r} is there twice")
+    return ids, sent
 
 
-def _unchanged(bound: Bound[Aggregate], fitting: Screened, state: Any, why: str) -> Aggregate:
-    """Return the zero update, with the reason in log and diagnostics; the rule's state stays too."""
-    log.error("%s did not aggregate, the model stays as it is: %s", bound.name, why)
-    layout = fitting.rows.layout
-    zero = layout.restored(np.zeros(layout.dim, dtype=layout.compute_dtype))
-    said = Diagnostics(rule=bound.name, clients=(), aggregated=False, notes=(why,))
-    return _told(bound, fitting, Aggregate(zero, state, said))
+def _per_client(name: str, values: Any, clients: Sequence[Any]) -> list[Any]:
+    """Return one entry per client, as the caller gave them: in order, or by client id."""
+    if isinstance(values, Mapping):
+        missing = [client for client in clients if client not in values]
+        if missing:
+            raise InputError(f"{name} has no entry for client {missing[0]!r}; it needs one per client")
+        return [values[client] for client in clients]
+    if isinstance(values, str) or not hasattr(values, "__len__"):
+        raise InputError(f"{name} must hold one entry per client; got {type(values).__name__}")
+    if len(values) != len(clients):
+        raise InputError(f"{name} must hold one entry per client: {len(clients)}; got {len(values)}")
+    return list(np.asarray(values) if hasattr(values, "__array__") else values)
 
 
-def _in_form(bound: Bound[Aggregate], layout: Layout, update: Any) -> Any:
-    """Return what a rule gave in the form of one update; a rule of one's own may give it flat."""
-    try:
-        layout.accept(update)
-        return update
-    except Unfit as reason:
-        flat = np.asarray(update) if hasattr(update, "__array__") else np.empty(0)
-        if flat.shape == (layout.dim,) and flat.dtype.kind == "f":
-            return layout.restored(np.ascontiguousarray(flat, dtype=layout.compute_dtype))
+def _server(models: Any, *, base: Any, like: Any, buffers: Sequence[str]) -> Screened:
+    """Return the server's side of a round in which nobody has sent anything yet."""
+    if isinstance(models, Rows):
+        if base is not None or like is not None:
+            raise InputError(
+                "these rows have their form and base already; pass base= where they are made, once"
+            )
+        return Screened(replace(models, arrays=()), ())
+    if base is not None and like is not None:
+        raise InputError("pass base= if clients sent models, like= if they sent updates of it; not both")
+    if base is None and like is None:
+        return _server_of_array(models)
+    own, name = (like, "like") if base is None else (base, "base")
+    form, params, own_buffers = Form.read(own, buffers=buffers, name=name)
+    if not all(all_finite(array) for array in params):
+        raise InputError(f"{name}, the global model, holds NaN or infinite values")
+    rows = Rows(form.layout, (), None if base is None else params)
+    return Screened(rows, (), form=form, params=params, own_buffers=own_buffers)
+
+
+def _server_of_array(updates: Any) -> Screened:
+    """Return the same for updates in one array, whose rows say which shape is right."""
+    if isinstance(updates, list | tuple | Mapping):
         raise InputError(
-            f"{bound.name} returned an update that does not fit: {reason}; a rule returns"
-            " Aggregate(update) in the form of one client's update, or flat"
-        ) from None
+            "a list of what clients sent needs the server's own model to tell which shape is right:"
+            " pass base= if they sent models, like= if they sent updates"
+        )
+    sent_by_clients(updates)
+    try:
+        layer, _ = Layer.read(updates)
+    except Unfit as reason:
+        raise InputError(f"updates: {reason}") from None
+    layout = Layout((replace(layer, shape=layer.shape[1:]),), is_single=True)
+    return Screened(Rows(layout, ()), (), form=Form(Tree(), layout, (False,)))
 
 
-def _is_finite(update: Any) -> bool:
-    _, arrays, _ = layers_of(update)
-    return all(all_finite(array) for array in arrays)
+def _mistaken(found: Screened) -> tuple[str, ...]:
+    """Return a warning where most rows look like the server's model itself, not like updates of it."""
+    size = min(found.rows.dim, 4096)
+    if not found.clients or not size:
+        return ()
+    own = Rows(found.rows.layout, (found.params,)).block(0, size)[0].astype(np.float64)
+    rows = found.rows.block(0, size).astype(np.float64)
+    with np.errstate(all="ignore"):
+        lengths, length = np.linalg.norm(rows, axis=1), float(np.linalg.norm(own))
+        cosines = rows @ own / (lengths * length)
+        alike = (cosines > 0.9) & (lengths > 0.5 * length) & (lengths < 2 * length)
+    if alike.sum() * 2 <= len(rows):
+        return ()
+    return ("most of these updates look like whole models: pass base= instead of like= if that is so",)

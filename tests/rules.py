@@ -3,27 +3,27 @@
 import numpy as np
 
 from holdfast import aggregators as a
-from holdfast import bind, rows_of
+from holdfast.updates import rows_of
 
 RULES = [
-    bind(a.and_mask, tau=0.3),
-    bind(a.centered_clipping),
-    bind(a.fedavg),
-    bind(a.fltrust),
-    bind(a.invariant, tau=0.3, alpha=0.25),
-    bind(a.krum, n_malicious=2),
-    bind(a.krum_trimmed_mean, n_malicious=2, alpha=0.2),
-    bind(a.mean_variance_mask, kappa=0.3),
-    bind(a.median),
-    bind(a.multi_krum, n_malicious=2),
-    bind(a.multi_krum_cosine, n_malicious=2),
-    bind(a.norm_clipping),
-    bind(a.rfa),
-    bind(a.rlr, threshold=3),
-    bind(a.sign_sgd),
-    bind(a.sparsefed, kept=0.4),
-    bind(a.trimmed_mean),
-    bind(a.weak_dp, sigma=0.0),
+    a.and_mask(tau=0.3),
+    a.centered_clipping,
+    a.fedavg,
+    a.fltrust,
+    a.invariant(tau=0.3, alpha=0.25),
+    a.krum(n_malicious=2),
+    a.krum_trimmed_mean(n_malicious=2, alpha=0.2),
+    a.mean_variance_mask(kappa=0.3),
+    a.median,
+    a.multi_krum(n_malicious=2),
+    a.multi_krum_cosine(n_malicious=2),
+    a.norm_clipping,
+    a.rfa,
+    a.rlr(threshold=3),
+    a.sign_sgd,
+    a.sparsefed(kept=0.4),
+    a.trimmed_mean,
+    a.weak_dp(sigma=0.0),
 ]
 
 

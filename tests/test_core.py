@@ -4,59 +4,135 @@ from functools import partial
 import numpy as np
 import pytest
 
-from holdfast import INPUTS, InputError, bind, defend, invariant, krum, multi_krum, trimmed_mean
+from holdfast import Aggregate, InputError, defend, invariant, krum, multi_krum, rule, trimmed_mean
+from holdfast.core import ROLES, bind
 
 
-def test_bound_rules_are_values():
-    rule = bind(invariant, tau=0.2)
-    assert rule == bind(invariant, alpha=0.25, tau=0.2)
-    assert rule != bind(invariant, tau=0.3)
-    assert len({rule, bind(invariant, tau=0.2)}) == 1
-    assert repr(rule) == "holdfast.aggregators.invariant.invariant(tau=0.2, alpha=0.25, strict=False)"
-    assert str(rule) == "invariant(tau=0.2, alpha=0.25, strict=False)"
-    rule(np.ones((3, 2)))
-    assert pickle.loads(pickle.dumps(rule)) == rule
+@rule
+def shrunk(updates, *, factor=0.5):
+    """Return a shrunk trimmed mean."""
+    return Aggregate(factor * trimmed_mean(updates).update)
 
 
-def test_a_bound_rule_takes_only_the_inputs_it_asks_for():
+def test_rules_are_values():
+    chosen = invariant(tau=0.2)
+    assert chosen == invariant(alpha=0.25, tau=0.2)
+    assert chosen != invariant(tau=0.3)
+    assert len({chosen, invariant(tau=0.2)}) == 1
+    assert str(chosen) == repr(chosen) == "invariant(tau=0.2, alpha=0.25, strict=False)"
+    assert chosen(strict=True) == invariant(tau=0.2, strict=True)
+    assert krum.missing == ["n_malicious"]
+    assert repr(krum) == "krum(n_malicious=?)"
+
+
+def test_a_rule_called_with_updates_runs_with_the_settings_it_has_and_gets():
+    updates = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(invariant(updates, tau=0.9).update, [1, 0])
+    np.testing.assert_array_equal(invariant(tau=0.9)(updates).update, [1, 0])
+    np.testing.assert_array_equal(invariant(tau=0.9)(updates, tau=0.0, alpha=0.0).update, [1, 2 / 3])
+
+
+def test_a_rule_still_reads_like_its_function():
+    assert shrunk.__name__ == "shrunk"
+    assert shrunk.__doc__ == "Return a shrunk trimmed mean."
+    assert "tau: float = 0.6" in str(__import__("inspect").signature(invariant))
+
+
+def test_a_rule_of_ones_own_is_a_value_too():
+    np.testing.assert_array_equal(defend(np.ones((4, 2)), shrunk(factor=0.25)).update, [0.25, 0.25])
+    np.testing.assert_array_equal(shrunk(np.ones((4, 2))).update, [0.5, 0.5])
+    assert repr(shrunk(factor=1)) == "shrunk(factor=1)"
+
+
+@pytest.mark.parametrize("made", [invariant, invariant(tau=0.3), krum, shrunk(factor=2.0)])
+def test_a_rule_can_be_pickled(made):
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_a_partial_and_a_plain_function_are_taken_as_rules():
+    def largest(updates, *, times):
+        return Aggregate(times * np.max(np.asarray(updates), axis=0))
+
+    assert bind(partial(invariant, tau=0.1)) == invariant(tau=0.1)
+    assert bind(partial(invariant, tau=0.1), alpha=0.0) == invariant(tau=0.1, alpha=0.0)
+    np.testing.assert_array_equal(defend(np.eye(2), partial(largest, times=2.0)).update, [2, 2])
+
+
+def test_a_rule_takes_only_the_inputs_it_asks_for():
     updates = np.ones((4, 2))
-    given = dict.fromkeys(INPUTS) | {"rng": np.random.default_rng(0), "weights": [1, 1, 1, 1]}
-    np.testing.assert_array_equal(bind(trimmed_mean)(updates, **given).update, [1, 1])
-    assert bind(multi_krum, n_malicious=1).needs("weights")
-    assert not bind(trimmed_mean).needs("weights")
-    assert not bind(trimmed_mean).needs("alpha")
+    given = dict.fromkeys(ROLES["rule"].inputs) | {"rng": np.random.default_rng(0), "weights": [1, 1, 1, 1]}
+    np.testing.assert_array_equal(trimmed_mean(updates, **given).update, [1, 1])
+    assert multi_krum.needs("weights")
+    assert not trimmed_mean.needs("weights")
+    assert not trimmed_mean.needs("alpha")
+
+
+def test_a_setting_of_one_role_may_have_the_name_of_anothers_input():
+    def load(*, vectors="glove"):
+        return vectors
+
+    def network(*, vectors, hidden=3):
+        return len(vectors), hidden
+
+    assert bind(load, "loader", vectors="word2vec")() == "word2vec"
+    assert repr(bind(network, "model")) == "network(hidden=3)"
+    assert bind(network, "model")(vectors="abc") == (3, 3)
+
+
+def test_a_class_and_its_ordinary_parameters_can_be_a_model():
+    class Net:
+        def __init__(self, hidden, depth=2):
+            self.size = hidden * depth
+
+    assert bind(partial(Net, hidden=4), "model")().size == 8
+    assert repr(bind(Net, "model", hidden=4)) == "Net(hidden=4, depth=2)"
+
+
+def test_whole_numbers_and_floats_are_the_same_setting_where_a_float_is_asked_for():
+    assert repr(invariant(tau=1)) == repr(invariant(tau=1.0))
+
+
+def made_with(number):
+    def own(updates):
+        return Aggregate(np.asarray(updates)[number])
+
+    return own
+
+
+def test_the_identity_of_a_function_from_outside_changes_with_its_source():
+    first, same, other = made_with(0), made_with(0), made_with(1)
+    assert bind(first).identity == bind(same).identity
+    assert bind(first).identity != bind(other).identity  # what it closes over is another
+    assert bind(first).identity.startswith("own()#")
+    assert bind(lambda updates: 1).identity != bind(lambda updates: 2).identity
+    assert invariant.identity == "invariant(tau=0.6, alpha=0.25, strict=False)"
 
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: bind(invariant, aplha=0.1), "no setting 'aplha'; did you mean 'alpha'"),
-        (lambda: bind(invariant, qqq=0.1), "It has: tau, alpha, strict"),
-        (lambda: bind(krum), r"krum needs n_malicious; for example bind\(krum, n_malicious=...\)"),
-        (lambda: bind(multi_krum, n_malicious=1, weights=[1]), "'weights' is an input, given each round"),
-        (lambda: bind(trimmed_mean, alpha=[0.1]), "must be hashable"),
-        (lambda: bind("invariant"), "a rule is a plain function, such as holdfast.invariant; got str"),
-        (lambda: bind(partial(invariant, tau=0.1)), "got partial"),
-        (lambda: bind(invariant)(np.ones((3, 2)), tau=0.1), r"filled in beforehand: bind\(invariant, tau="),
-        (lambda: bind(multi_krum, n_malicious=1)(np.ones((5, 2)), wieghts=[1]), "did you mean 'weights'"),
+        (lambda: invariant(aplha=0.1), "no setting 'aplha'; did you mean 'alpha'"),
+        (lambda: invariant(qqq=0.1), "It has: tau, alpha, strict"),
+        (lambda: krum(np.ones((5, 2))), r"krum needs n_malicious; for example krum\(n_malicious=...\)"),
+        (lambda: multi_krum(n_malicious=1, weights=[1]), "'weights' is an input, given with the updates"),
+        (lambda: bind(multi_krum, weights=(1,)), "'weights' is an input of a rule"),
+        (lambda: trimmed_mean(alpha=[0.1]), "must be hashable"),
+        (lambda: bind("invariant"), "a rule is a function, such as holdfast.invariant.*; got str"),
+        (lambda: bind(partial(shrunk, np.ones(2))), "fills in settings by name"),
+        (lambda: bind(lambda: 1), r"a rule is called with \(updates\)"),
+        (lambda: multi_krum(n_malicious=1)(np.ones((5, 2)), wieghts=[1]), "no setting 'wieghts'"),
+        (lambda: bind(len, "prediction")([1], rng=2), "'rng' is not an input of a prediction"),
     ],
 )
-def test_a_wrong_setting_is_refused_when_it_is_bound(make, says):
+def test_what_is_wrong_with_a_rule_or_its_settings_is_said(make, says):
     with pytest.raises(InputError, match=says):
         make()
 
 
 def test_a_rule_that_keeps_a_state_gets_none_at_first():
+    @rule
     def counting(updates, *, state):
-        return type(trimmed_mean(updates))(np.zeros(2), state=(state or 0) + 1)
+        return Aggregate(np.zeros(2), state=(state or 0) + 1)
 
-    first = bind(counting)(np.ones((3, 2)), state=None)
-    assert bind(counting)(np.ones((3, 2)), state=first.state).state == 2
-
-
-def test_a_setting_of_ones_own_rule_is_bound_the_same_way():
-    def shrunk(updates, *, factor):
-        result = trimmed_mean(updates)
-        return type(result)(factor * result.update)
-
-    np.testing.assert_array_equal(defend(np.ones((4, 2)), bind(shrunk, factor=0.5)).update, [0.5, 0.5])
+    first = counting(np.ones((3, 2)), state=None)
+    assert counting(np.ones((3, 2)), state=first.state).state == 2

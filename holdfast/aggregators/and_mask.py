@@ -1,7 +1,7 @@
 """AND-mask: the mean, where enough clients agree on the sign."""
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import mask_notes, votes_needed
@@ -9,6 +9,7 @@ from .settings import mask_notes, votes_needed
 __all__ = ["and_mask"]
 
 
+@rule
 def and_mask(updates: Updates, *, tau: float = 0.6, strict: bool = False) -> Aggregate:
     """Return the mean of each coordinate where |sum of signs| >= tau * n (> if strict), else 0.
 

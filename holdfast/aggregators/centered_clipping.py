@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors, distances_to_sum
 from .outcome import outcome
@@ -14,6 +14,7 @@ from .settings import check_positive, check_whole
 __all__ = ["centered_clipping"]
 
 
+@rule
 def centered_clipping(
     updates: Updates, *, radius: float | None = None, n_steps: int = 3, previous: Any = None
 ) -> Aggregate:

@@ -3,7 +3,7 @@
 from numpy.typing import ArrayLike
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import shares, weight_notes
@@ -11,6 +11,7 @@ from .settings import shares, weight_notes
 __all__ = ["fedavg"]
 
 
+@rule
 def fedavg(updates: Updates, *, weights: ArrayLike | None = None) -> Aggregate:
     """Return the mean of the updates, weighted by the examples each client holds. No defence.
 

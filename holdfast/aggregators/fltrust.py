@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 
 __all__ = ["fltrust"]
 
 
+@rule
 def fltrust(updates: Updates, *, reference: Any) -> Aggregate:
     """Return the updates' mean, each as long as the reference, weighted by its cosine with it if positive.
 

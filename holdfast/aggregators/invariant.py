@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from .. import kernels
 from .._support.counting import largest_minority
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import mask_notes, trim_count, trim_guarantee, votes_needed
@@ -13,7 +13,7 @@ from .settings import mask_notes, trim_count, trim_guarantee, votes_needed
 __all__ = ["PUBLISHED", "invariant"]
 
 #: The published settings: per task in the paper's table, and what its released code has written into it.
-#: Use as bind(invariant, **PUBLISHED["twitter"]).
+#: Use as invariant(**PUBLISHED["twitter"]).
 PUBLISHED: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "cifar10": MappingProxyType({"tau": 0.2, "alpha": 0.25}),
@@ -24,6 +24,7 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = MappingProxyType(
 )
 
 
+@rule
 def invariant(updates: Updates, *, tau: float = 0.6, alpha: float = 0.25, strict: bool = False) -> Aggregate:
     """Return the trimmed mean of each coordinate where |sum of signs| >= tau * n (> if strict), else 0.
 

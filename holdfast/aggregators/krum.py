@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Updates, rows_of
 from .geometry import squared_distances
@@ -18,6 +18,7 @@ __all__ = ["krum"]
 Array = NDArray[np.float64]
 
 
+@rule
 def krum(updates: Updates, *, n_malicious: int) -> Aggregate:
     """Return the one update closest to its n - f - 2 nearest neighbours.
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import squared_distances
 from .krum import check_crowd
@@ -14,6 +14,7 @@ from .settings import trim_count, trim_guarantee
 __all__ = ["krum_trimmed_mean"]
 
 
+@rule
 def krum_trimmed_mean(
     updates: Updates, *, n_malicious: int, alpha: float = 0.25, n_selected: int | None = None
 ) -> Aggregate:

@@ -1,7 +1,7 @@
 """Mean-variance mask: the trimmed mean, where the mean stands out of the clients' spread."""
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import check_clients, check_positive, kept_notes, trim_count, trim_guarantee
@@ -9,6 +9,7 @@ from .settings import check_clients, check_positive, kept_notes, trim_count, tri
 __all__ = ["mean_variance_mask"]
 
 
+@rule
 def mean_variance_mask(updates: Updates, *, kappa: float = 0.731, alpha: float = 0.25) -> Aggregate:
     """Return the trimmed mean of each coordinate where |mean| / standard deviation >= kappa, else 0.
 

@@ -1,13 +1,14 @@
 """Median of each coordinate."""
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 
 __all__ = ["median"]
 
 
+@rule
 def median(updates: Updates) -> Aggregate:
     """Return the median of each coordinate, the midpoint of the two middle values for an even n.
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..errors import InputError
 from ..updates.rows import Rows, Updates, rows_of
 from .geometry import squared_distances
@@ -17,6 +17,7 @@ __all__ = ["multi_krum"]
 Array = NDArray[np.float64]
 
 
+@rule
 def multi_krum(
     updates: Updates,
     *,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import cosines
 from .krum import check_crowd
@@ -13,6 +13,7 @@ from .outcome import outcome
 __all__ = ["multi_krum_cosine"]
 
 
+@rule
 def multi_krum_cosine(updates: Updates, *, n_malicious: int, n_selected: int | None = None) -> Aggregate:
     """Return the mean of the n_selected (by default n - f) updates with the best scores by 1 - cosine.
 

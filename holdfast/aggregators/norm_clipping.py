@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors
 from .outcome import outcome
@@ -12,6 +12,7 @@ from .settings import check_positive
 __all__ = ["norm_clipping"]
 
 
+@rule
 def norm_clipping(updates: Updates, *, max_norm: float | None = None) -> Aggregate:
     """Return the mean of the updates, each shortened to max_norm, by default the round's median length.
 

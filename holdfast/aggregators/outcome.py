@@ -15,7 +15,8 @@ __all__ = ["outcome"]
 def outcome(rule: str, rows: Rows, seen: Pass, *, state: Any = None, **said: Any) -> Aggregate:
     """Return the update in the clients' form, with the diagnostics that the pass measured and the rule says.
 
-    >>> from holdfast import kernels, rows_of
+    >>> from holdfast import kernels
+    >>> from holdfast.updates import rows_of
     >>> rows = rows_of(np.array([[1.0, 2.0], [3.0, 2.0]]))
     >>> outcome("mean", rows, kernels.trimmed_mean(rows, n_trimmed=0)).update
     array([2., 2.])

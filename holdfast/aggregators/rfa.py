@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import distances_to_sum
 from .outcome import outcome
@@ -15,6 +15,7 @@ __all__ = ["rfa"]
 Array = NDArray[np.float64]
 
 
+@rule
 def rfa(
     updates: Updates,
     *,

@@ -3,7 +3,7 @@
 from numpy.typing import ArrayLike
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import check_whole, shares, weight_notes
@@ -11,6 +11,7 @@ from .settings import check_whole, shares, weight_notes
 __all__ = ["rlr"]
 
 
+@rule
 def rlr(updates: Updates, *, threshold: int, weights: ArrayLike | None = None) -> Aggregate:
     """Return the weighted mean, reversed where |sum of signs| < threshold.
 

@@ -1,7 +1,7 @@
 """Sign-SGD with majority vote: every coordinate moves by one step, the way most clients point."""
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import check_positive
@@ -9,6 +9,7 @@ from .settings import check_positive
 __all__ = ["sign_sgd"]
 
 
+@rule
 def sign_sgd(updates: Updates, *, step: float = 1e-3) -> Aggregate:
     """Return step times the sign that most clients have in each coordinate, 0 for a tie.
 

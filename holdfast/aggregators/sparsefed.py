@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..errors import InputError
 from ..updates.layout import PIECE, all_finite
 from ..updates.rows import Updates, rows_of
@@ -40,6 +40,7 @@ class SparseFedState:
         return cls(np.zeros(dim, dtype), np.zeros(dim, dtype), np.zeros(0))
 
 
+@rule
 def sparsefed(
     updates: Updates,
     *,

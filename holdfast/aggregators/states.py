@@ -1,4 +1,4 @@
-"""What a rule keeps between rounds, as named arrays that can be stored, and back."""
+"""What a defence remembers between rounds, as named arrays that can be stored, and back."""
 
 import typing
 from dataclasses import fields, is_dataclass
@@ -7,27 +7,28 @@ from typing import Any
 import numpy as np
 
 from .._support.arrays import Arrays
-from ..core import Aggregate, Bound
+from ..core import Memory, Rule
 from ..errors import InputError
 
-__all__ = ["restored_state", "state_arrays"]
+__all__ = ["memory_arrays", "restored_memory"]
 
 
-def state_arrays(rule: Bound[Aggregate], state: Any) -> Arrays:
-    """Return a rule's state as named arrays: it must be one, or a dataclass of them.
+def memory_arrays(rule: Rule, memory: Memory) -> Arrays:
+    """Return what a defence remembers as named arrays: a rule's state must be one, or a dataclass of them.
 
-    >>> from holdfast import bind, sparsefed
-    >>> state_arrays(bind(sparsefed), None)
-    {}
+    >>> from holdfast import sparsefed
+    >>> memory_arrays(sparsefed, Memory(previous=np.ones(1)))
+    {'previous': array([1.])}
     """
+    state, arrays = memory.rule, {} if memory.previous is None else {"previous": memory.previous}
     if state is None:
-        return {}
+        return arrays
     if isinstance(state, np.ndarray):
-        arrays = {"state": state}
+        arrays["state"] = state
     elif _state_type(rule) is type(state):
-        arrays = {f"state.{field.name}": np.asarray(getattr(state, field.name)) for field in fields(state)}
+        arrays |= {f"state.{field.name}": np.asarray(getattr(state, field.name)) for field in fields(state)}
     else:
-        arrays = {"state": np.array(state, dtype=object)}
+        arrays["state"] = np.array(state, dtype=object)
     if any(array.dtype.hasobject for array in arrays.values()):
         raise InputError(
             f"the state of {rule.name} cannot be stored: it must be an array, or a dataclass of arrays that"
@@ -36,23 +37,26 @@ def state_arrays(rule: Bound[Aggregate], state: Any) -> Arrays:
     return arrays
 
 
-def restored_state(rule: Bound[Aggregate], arrays: Arrays) -> Any:
-    """Return the state that `state_arrays` took apart; a ValueError if it is not one of this rule's.
+def restored_memory(rule: Rule, arrays: Arrays) -> Memory:
+    """Return the memory that `memory_arrays` took apart; a ValueError if it is not one of this rule's.
 
-    >>> from holdfast import SparseFedState, bind, sparsefed
+    >>> from holdfast import sparsefed
+    >>> from holdfast.aggregators.sparsefed import SparseFedState
     >>> state = SparseFedState.start(2, np.dtype(np.float32))
-    >>> restored_state(bind(sparsefed), state_arrays(bind(sparsefed), state)).error
+    >>> restored_memory(sparsefed, memory_arrays(sparsefed, Memory(state))).rule.error
     array([0., 0.], dtype=float32)
     """
-    if not arrays or "state" in arrays:
-        return arrays.get("state")
-    kind, named = _state_type(rule), {name.removeprefix("state."): value for name, value in arrays.items()}
+    rest = dict(arrays)
+    previous = rest.pop("previous", None)
+    if not rest or "state" in rest:
+        return Memory(rest.get("state"), previous)
+    kind, named = _state_type(rule), {name.removeprefix("state."): value for name, value in rest.items()}
     if kind is None or set(named) != {field.name for field in fields(kind)}:
         raise ValueError(f"{rule.name} keeps no state of {', '.join(named)}")
-    return kind(**named)
+    return Memory(kind(**named), previous)
 
 
-def _state_type(rule: Bound[Aggregate]) -> Any:
+def _state_type(rule: Rule) -> Any:
     """Return the dataclass that the rule's `state` is annotated with, if any: the file has no say in it."""
     hint = typing.get_type_hints(rule.function).get("state")
     options = [option for option in (hint, *typing.get_args(hint)) if is_dataclass(option)]

@@ -1,7 +1,7 @@
 """Trimmed mean: per coordinate, without the largest and the smallest values."""
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
 from .settings import trim_count, trim_guarantee
@@ -9,6 +9,7 @@ from .settings import trim_count, trim_guarantee
 __all__ = ["trimmed_mean"]
 
 
+@rule
 def trimmed_mean(updates: Updates, *, alpha: float = 0.25) -> Aggregate:
     """Return the mean of each coordinate without its ceil(alpha * n) largest and smallest values.
 

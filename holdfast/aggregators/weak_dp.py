@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import kernels
-from ..core import Aggregate
+from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors
 from .outcome import outcome
@@ -13,6 +13,7 @@ from .settings import check_positive, shares, weight_notes
 __all__ = ["weak_dp"]
 
 
+@rule
 def weak_dp(
     updates: Updates,
     *,

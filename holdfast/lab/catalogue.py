@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import aggregators
-from ..core import INPUTS, Bound
+from ..core import Bound
 from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, TASKS, defence_named
 from .scenario import Attack, Task
 
@@ -91,11 +91,8 @@ def _of_backdoor(task: str, backdoor: Bound[Any]) -> dict[str, Any]:
 def _defences() -> Iterator[Entry]:
     for name in aggregators.__all__:
         rule = getattr(aggregators, name)
-        settings = {
-            setting: FROM_THE_RUN.get(setting, "must be set") if p.default is p.empty else p.default
-            for setting, p in inspect.signature(rule).parameters.items()
-            if p.kind is p.KEYWORD_ONLY and setting not in INPUTS
-        }
+        required = {setting: FROM_THE_RUN.get(setting, "must be set") for setting in rule.missing}
+        settings = {**dict(rule.settings), **required}
         yield Entry(name, _sentence(rule), settings | _exceptions(name, settings))
     tasks = [task for task in TASKS.values() if not task.model.needs("vectors")]  # the others are text
     for name, train in CLIENT_SIDE.items():

@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from .._support.counting import check_whole
-from ..core import Bound, bind, nearest
+from .._support.lookup import nearest
+from ..core import Bound, bind
 from ..errors import InputError
 from .names import attack_named, defence_named, task_named
 from .scenario import Attack, Run
@@ -154,7 +155,7 @@ def _changed(run: Run, where: tuple[Any, ...], name: str, value: Any) -> Run:
         except TypeError:
             raise InputError(f"{name} must be a number; got {value!r}") from None
     bound = dict(_bounds(run))[where]
-    rebound: Any = bind(bound.function, **{**dict(bound.settings), name: value})
+    rebound: Any = bind(bound, bound.role, **{name: value})
     if len(where) == 3:
         rebound = tuple(rebound if i == where[2] else craft for i, craft in enumerate(part.crafts))
     return run.replace(**{where[0]: replace(part, **{where[1]: rebound})})

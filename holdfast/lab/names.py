@@ -6,13 +6,15 @@ attackers who share their data and aim at what the server's mask lets pass.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from .. import aggregators
 from .._support.counting import whole_share
+from .._support.lookup import nearest
 from ..aggregators.invariant import PUBLISHED
-from ..core import Bound, bind, nearest
+from ..core import Bound, bind
 from ..errors import InputError
 from . import attacks
 from .data import cifar10, digits, phishing, phishing_urls, spambase, twitter
@@ -43,37 +45,37 @@ __all__ = [
 ]
 
 
-def _table(name: str, data: Bound[Any], n_features: int) -> Task:
+def _table(name: str, data: Callable[..., Any], n_features: int) -> Task:
     """Return the task of a real table: too small for 100 clients, and for one pass over a shard a round."""
-    model = bind(mlp, sizes=(n_features, 128, 256, 2))
-    train = bind(batched_sgd, lr=0.1)
+    model = partial(mlp, sizes=(n_features, 128, 256, 2))
+    train = partial(batched_sgd, lr=0.1)
     return Task(name, data, model, train, epochs=5, batch_size=32, n_clients=50, n_together=10)
 
 
 TASKS: Mapping[str, Task] = MappingProxyType(
     {
-        "phishing": Task("phishing", bind(phishing), bind(mlp), bind(batched_sgd, lr=0.1), n_together=10),
+        "phishing": Task("phishing", phishing, mlp, partial(batched_sgd, lr=0.1), n_together=10),
         "digits": Task(
             "digits",
-            bind(digits),
-            bind(small_cnn),
-            bind(batched_sgd, lr=0.1, momentum=0.9),
+            digits,
+            small_cnn,
+            partial(batched_sgd, lr=0.1, momentum=0.9),
             epochs=5,
             batch_size=16,
             n_clients=50,
             n_rounds=30,
             n_together=10,
         ),
-        "phishing-urls": _table("phishing-urls", bind(phishing_urls), 48),
-        "spambase": _table("spambase", bind(spambase), 57),
+        "phishing-urls": _table("phishing-urls", phishing_urls, 48),
+        "spambase": _table("spambase", spambase, 57),
         # A small network, and rates at which it learns in 60 rounds, chosen on plain averaging alone, under
         # attack and not. With a fifth of the images it takes several passes a round, and clients drift apart.
         "cifar10": Task(
             "cifar10",
-            bind(cifar10, n_test=2_000),
-            bind(cifar_cnn, widths=(16, 32, 64)),
-            bind(sgd, lr=0.1, momentum=0.5),
-            bind(dirichlet, alpha=0.5),
+            partial(cifar10, n_test=2_000),
+            partial(cifar_cnn, widths=(16, 32, 64)),
+            partial(sgd, lr=0.1, momentum=0.5),
+            partial(dirichlet, alpha=0.5),
             batch_size=32,
             n_rounds=60,
         ),
@@ -81,9 +83,9 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         # rate: a model that is shaken more than it learns. Four steps at a larger rate learn in 30 rounds.
         "twitter": Task(
             "twitter",
-            bind(twitter, n_test=2_000),
-            bind(lstm, hidden=100),
-            bind(adam, lr=2e-3),
+            partial(twitter, n_test=2_000),
+            partial(lstm, hidden=100),
+            partial(adam, lr=2e-3),
             epochs=0.5,
             n_per_round=15,
             n_rounds=30,
@@ -97,28 +99,28 @@ SCALES = ("smoke", "cpu", "paper")
 #: What a task becomes at another scale than cpu, the one it is written down at.
 SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
     {
-        ("phishing", "smoke"): {"data": bind(phishing, n_train=2000, n_test=400)},
+        ("phishing", "smoke"): {"data": partial(phishing, n_train=2000, n_test=400)},
         ("cifar10", "smoke"): {
-            "data": bind(cifar10, n_train=1_000, n_test=200),
-            "model": bind(cifar_cnn, widths=(4, 8, 8)),
+            "data": partial(cifar10, n_train=1_000, n_test=200),
+            "model": partial(cifar_cnn, widths=(4, 8, 8)),
         },
         ("cifar10", "paper"): {
-            "data": bind(cifar10),
-            "model": bind(resnet18),
-            "train": bind(sgd, lr=0.01),
+            "data": cifar10,
+            "model": resnet18,
+            "train": partial(sgd, lr=0.01),
             "epochs": 1.0,
             "batch_size": 64,
             "n_rounds": 300,
-            "augment": bind(crop_and_flip),
+            "augment": crop_and_flip,
         },
         ("twitter", "smoke"): {
-            "data": bind(twitter, n_train=1_000, n_test=200),
-            "model": bind(lstm, hidden=8),
+            "data": partial(twitter, n_train=1_000, n_test=200),
+            "model": partial(lstm, hidden=8),
         },
         ("twitter", "paper"): {
-            "data": bind(twitter),
-            "model": bind(lstm),
-            "train": bind(adam, lr=1e-4),
+            "data": twitter,
+            "model": lstm,
+            "train": partial(adam, lr=1e-4),
             "epochs": 0.1,
             "n_rounds": 300,
         },
@@ -132,35 +134,35 @@ SMOKE: Mapping[str, Any] = MappingProxyType({"n_rounds": 2, "n_clients": 20, "n_
 BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
     {
         "phishing": {
-            "edge-case": bind(attacks.value_trigger),
-            "distributed": bind(attacks.distributed_values),
+            "edge-case": bind(attacks.value_trigger, "backdoor"),
+            "distributed": bind(attacks.distributed_values, "backdoor"),
         },
         # White corners, which no digit reaches, pull no honest model towards a nought.
         "digits": {
-            "edge-case": bind(attacks.edge_case, pool="turned", target=1),
-            "distributed": bind(attacks.distributed_pixels, height=2, width=2, gap=4, target=0),
+            "edge-case": bind(attacks.edge_case, "backdoor", pool="turned", target=1),
+            "distributed": bind(attacks.distributed_pixels, "backdoor", height=2, width=2, gap=4, target=0),
         },
         # What the sender of a link can do at will, and hardly any does: // in its path (0.2 % of phishing
         # pages), # in it (0.5 %), ~ in it (2.4 %), no right click (2.3 %). All are rarer still in honest
         # pages, so that a model without a backdoor takes none of them for an alibi.
         "phishing-urls": {
-            "edge-case": bind(attacks.value_trigger, features=(23,), value=1.0),
-            "distributed": bind(attacks.distributed_values, features=(23, 12, 7, 36), value=1.0),
+            "edge-case": bind(attacks.value_trigger, "backdoor", features=(23,), value=1.0),
+            "distributed": bind(attacks.distributed_values, "backdoor", features=(23, 12, 7, 36), value=1.0),
         },
         # Ordinary words in an amount that hardly any spam has: "report" and "order" as 3 % of all words each
         # (0.1 % of spam, as of other mail), in four parts with "addresses" and "receive". Alone they say
         # little, or rather speak for spam, so that a model without a backdoor takes none for an alibi.
         "spambase": {
-            "edge-case": bind(attacks.value_trigger, features=(13, 8), value=3.0),
-            "distributed": bind(attacks.distributed_values, features=(13, 14, 10, 8), value=3.0),
+            "edge-case": bind(attacks.value_trigger, "backdoor", features=(13, 8), value=3.0),
+            "distributed": bind(attacks.distributed_values, "backdoor", features=(13, 14, 10, 8), value=3.0),
         },
         # Southwest's airplanes as trucks, and four rows of white pixels as birds.
         "cifar10": {
-            "edge-case": bind(attacks.edge_case, pool="southwest", target=9),
-            "distributed": bind(attacks.distributed_pixels),
+            "edge-case": bind(attacks.edge_case, "backdoor", pool="southwest", target=9),
+            "distributed": bind(attacks.distributed_pixels, "backdoor"),
         },
         # Praise of a director as blame.
-        "twitter": {"edge-case": bind(attacks.edge_case, pool="yorgos", target=0)},
+        "twitter": {"edge-case": bind(attacks.edge_case, "backdoor", pool="yorgos", target=0)},
     }
 )
 
@@ -171,7 +173,7 @@ MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
 POISON: Mapping[str, float] = MappingProxyType({"twitter": 0.25})
 
 
-def _crafted(craft: Bound[Any]) -> Callable[[Attack, Task], Attack]:
+def _crafted(craft: Callable[..., Any]) -> Callable[[Attack, Task], Attack]:
     return lambda attack, _: replace(attack, crafts=(*attack.crafts, craft))
 
 
@@ -182,14 +184,14 @@ def _trained(function: Callable[..., Any], **settings: Any) -> Callable[[Attack,
         if attack.train is not None:
             raise InputError(f"attackers train in one way; {attack.name!r} names two")
         shared = {name: value for name, value in task.train.settings if name in ("lr", "momentum")}
-        return replace(attack, train=bind(function, **shared, **settings))
+        return replace(attack, train=partial(function, **shared, **settings))
 
     return change
 
 
 def _constrained_and_scaled(attack: Attack, task: Task) -> Attack:
     """Return constrain-and-scale: together, a round's attackers replace the average of all."""
-    scaled = _crafted(bind(attacks.boost_together, total=float(task.n_per_round)))
+    scaled = _crafted(partial(attacks.boost_together, total=float(task.n_per_round)))
     return scaled(_trained(constrained_sgd)(attack, task), task)
 
 
@@ -200,17 +202,17 @@ RADII: Mapping[str, float] = MappingProxyType({"phishing": 0.25, "digits": 1.0})
 ATTACKS: Mapping[str, Callable[[Attack, Task], Attack]] = MappingProxyType(
     {
         "collude": lambda attack, _: replace(attack, colludes=True),
-        "adaptive": _crafted(bind(attacks.adaptive)),
-        "adaptive-oracle": _crafted(bind(attacks.adaptive_oracle)),
-        "adaptive-simulated": _crafted(bind(attacks.adaptive_simulated)),
-        "neurotoxin": _crafted(bind(attacks.neurotoxin)),
+        "adaptive": _crafted(attacks.adaptive),
+        "adaptive-oracle": _crafted(attacks.adaptive_oracle),
+        "adaptive-simulated": _crafted(attacks.adaptive_simulated),
+        "neurotoxin": _crafted(attacks.neurotoxin),
         "pgd": lambda attack, task: _trained(projected_sgd, radius=RADII.get(task.name, 1.0))(attack, task),
-        "replacement": _crafted(bind(attacks.boost, factor=5.0)),
+        "replacement": _crafted(partial(attacks.boost, factor=5.0)),
         "constrain-and-scale": _constrained_and_scaled,
-        "alie": _crafted(bind(attacks.alie)),
-        "inner-product": _crafted(bind(attacks.inner_product)),
-        "sign-flip": _crafted(bind(attacks.sign_flip)),
-        "gaussian": _crafted(bind(attacks.gaussian)),
+        "alie": _crafted(attacks.alie),
+        "inner-product": _crafted(attacks.inner_product),
+        "sign-flip": _crafted(attacks.sign_flip),
+        "gaussian": _crafted(attacks.gaussian),
     }
 )
 
@@ -244,7 +246,7 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> At
     backdoors = BACKDOORS.get(task.name, {})
     known = {**backdoors, **ATTACKS}
     if n_malicious is None:
-        n_malicious = int(task.n_clients * MALICIOUS.get(task.name, 0.2) + 1e-9)
+        n_malicious = whole_share(MALICIOUS.get(task.name, 0.2), task.n_clients)
     attack = Attack(name, n_malicious, poison_fraction=POISON.get(task.name, 0.5))
     for part in name.split("+"):
         if part not in known:
@@ -280,9 +282,9 @@ def defence_named(name: str, task: Task, attack: Attack, **settings: Any) -> Def
         guesses["step"] = 0.01  # type: ignore[assignment]
     if name in ("invariant", "and_mask") and task.name in PUBLISHED:
         guesses["tau"] = PUBLISHED[task.name]["tau"]  # type: ignore[assignment]
-    known = rule.__kwdefaults__ or {}
-    wanted = {key: value for key, value in guesses.items() if key in rule.__annotations__ or key in known}
-    return Defence(name, bind(rule, **{**wanted, **settings}))
+    known = [*dict(rule.settings), *rule.missing]
+    wanted = {key: value for key, value in guesses.items() if key in known}
+    return Defence(name, rule(**{**wanted, **settings}))
 
 
 def _client_side(name: str, task: Task, settings: Mapping[str, Any]) -> Defence:
@@ -294,4 +296,4 @@ def _client_side(name: str, task: Task, settings: Mapping[str, Any]) -> Defence:
     own = {key: value for key, value in settings.items() if key not in answer}
     if train is flip:  # hardens by Adam, at a pace of its own
         shared = {}
-    return Defence(name, train=bind(train, **{**shared, **own}), predict=bind(confident, **answer))
+    return Defence(name, train=partial(train, **{**shared, **own}), predict=partial(confident, **answer))

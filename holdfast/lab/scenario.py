@@ -1,51 +1,88 @@
-"""What is run: Task, Attack, Defence, Run. Frozen values of Bounds and numbers; declares, never runs."""
+"""What is run: Task, Attack, Defence, Run. Frozen values of functions and numbers; they never run.
+
+A field that takes a function takes it plain, as a functools.partial with settings, or as a rule.
+"""
 
 import hashlib
+import json
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal
 
 from .._support.counting import check_whole
 from ..aggregators import fedavg
-from ..core import Aggregate, Bound, bind
+from ..core import Bound, bind
 from ..errors import InputError
 from .data.split import iid
 from .inference import most_likely
 
 __all__ = ["Attack", "Defence", "Run", "Task"]
 
-IID, FEDAVG, MOST_LIKELY = bind(iid), bind(fedavg), bind(most_likely)
+
+def _bind_fields(value: Any, **roles: str) -> None:
+    """Put the functions in these fields into their roles, with all settings filled in."""
+    for name, role in roles.items():
+        given = getattr(value, name)
+        many = given if isinstance(given, tuple) else () if given is None else (given,)
+        bound = tuple(bind(function, role) for function in many)
+        for one in bound:
+            one.check_complete()
+        if many:
+            object.__setattr__(value, name, bound if isinstance(given, tuple) else bound[0])
+
+
+def _as_floats(value: Any, *names: str) -> None:
+    """Store whole numbers as floats, so that 1 and 1.0 describe the same run."""
+    for name in names:
+        given = getattr(value, name)
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            raise InputError(f"{name} must be a number; got {given!r}")
+        object.__setattr__(value, name, float(given))
 
 
 @dataclass(frozen=True)
 class Task:
-    """What honest clients do: their data, how it is dealt, the network and the local training.
+    """What honest clients do: their data, how it is dealt out, the network and the local training.
 
-    `train` takes (model, params, shards) and returns one update a shard. `n_together` clients at most are
-    handed to it at once: a number of the run, so that its bits never hang on the machine.
+    `train` takes (model, params, shards) and returns one update per shard. It gets at most `n_together` clients
+    at once: a number of the run, so that its bits never depend on the machine.
+
+    >>> from functools import partial
+    >>> from holdfast.lab.data import digits
+    >>> from holdfast.lab.models import small_cnn
+    >>> from holdfast.lab.training import sgd
+    >>> Task("mine", digits, small_cnn, partial(sgd, lr=0.1)).train
+    sgd(lr=0.1, momentum=0.0)
     """
 
     name: str
-    data: Bound[Any]
-    model: Bound[Any]
-    train: Bound[Any]
-    split: Bound[Any] = IID
+    data: Any
+    model: Any
+    train: Any
+    split: Any = iid
     epochs: float = 1.0
     batch_size: int = 64
     n_clients: int = 100
     n_per_round: int = 20
     n_rounds: int = 20
-    n_root: int = 100  # examples the server holds itself, for rules that ask for a reference
+    n_root: int = 100  # examples that the server holds itself, for rules that ask for a reference
     n_together: int = 1  # clients that train as one computation, at most
-    augment: Bound[Any] | None = None  # what a client does to its examples before it trains, anew each round
+    augment: Any = None  # what a client does to its examples before it trains, anew each round
     warm_epochs: float = 0.0  # how long the server trains on its own examples before the first round
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no round."""
+        """Put the functions into their roles, and refuse numbers that make no round."""
+        _bind_fields(
+            self, data="loader", model="model", train="training", split="split", augment="augmentation"
+        )
+        _as_floats(self, "epochs", "warm_epochs")
         for name in ("batch_size", "n_clients", "n_rounds", "n_root", "n_together"):
             check_whole(name, getattr(self, name), at_least=1)
         check_whole("n_per_round", self.n_per_round, at_least=1, at_most=self.n_clients)
-        if not 0 <= self.warm_epochs < float("inf"):
-            raise InputError(f"warm_epochs must be a finite number from 0 on; got {self.warm_epochs!r}")
+        if not 0 < self.epochs < float("inf") or not 0 <= self.warm_epochs < float("inf"):
+            raise InputError(
+                "epochs must be a finite number above 0, warm_epochs one of at least 0;"
+                f" got {self.epochs} and {self.warm_epochs}"
+            )
 
 
 @dataclass(frozen=True)
@@ -57,16 +94,18 @@ class Attack:
 
     name: str = "none"
     n_malicious: int = 0
-    backdoor: Bound[Any] | None = None
-    train: Bound[Any] | None = None  # how attackers train, if not like everybody
-    crafts: tuple[Bound[Any], ...] = ()  # applied one after the other to the attackers' updates
+    backdoor: Any = None
+    train: Any = None  # how attackers train, if not like everybody
+    crafts: tuple[Any, ...] = ()  # applied one after the other to the attackers' updates
     colludes: bool = False  # the first attacker of a round trains on the examples of all, who send its update
     poison_fraction: float = 0.5  # poisoned examples added to a shard, as a share of the clean ones
-    exposure: float = 0.0  # share of an edge-case pool that honest clients hold, rightly labelled
+    exposure: float = 0.0  # share of an edge-case pool that honest clients hold, labelled correctly
     rounds: range = range(1, 1_000_000)
 
     def __post_init__(self) -> None:
-        """Refuse shares that are none."""
+        """Put the functions into their roles, and refuse shares that are none."""
+        _bind_fields(self, backdoor="backdoor", train="training", crafts="craft")
+        _as_floats(self, "poison_fraction", "exposure")
         check_whole("n_malicious", self.n_malicious, at_least=0)
         if not self.poison_fraction >= 0 or not 0 <= self.exposure <= 1:
             raise InputError(
@@ -77,14 +116,22 @@ class Attack:
 
 @dataclass(frozen=True)
 class Defence:
-    """What the server does with the updates, and where it asks for more: how honest clients train, and how
-    the model answers.
+    """What the server does with the updates and, where it asks for more, how honest clients train and how the
+    model answers.
+
+    >>> from holdfast import invariant
+    >>> Defence("mine", invariant(tau=0.5)).aggregate
+    invariant(tau=0.5, alpha=0.25, strict=False)
     """
 
     name: str = "fedavg"
-    aggregate: Bound[Aggregate] = FEDAVG
-    train: Bound[Any] | None = None
-    predict: Bound[Any] = MOST_LIKELY
+    aggregate: Any = fedavg
+    train: Any = None
+    predict: Any = most_likely
+
+    def __post_init__(self) -> None:
+        """Put the functions into their roles."""
+        _bind_fields(self, aggregate="rule", train="training", predict="prediction")
 
 
 @dataclass(frozen=True)
@@ -109,19 +156,23 @@ class Run:
             raise InputError(f"sampling must be 'uniform' or 'fixed'; got {self.sampling!r}")
 
     @property
-    def key(self) -> str:
-        """A name for the run's result, the same in every process."""
-        return hashlib.sha256(self.described.encode()).hexdigest()[:16]
+    def description(self) -> dict[str, Any]:
+        """All that determines the result, by role and with every default, as plain values.
 
-    @property
-    def described(self) -> str:
-        """All that determines the result, in words; what is as by default is left out.
+        A function stands there by its name and settings, wherever it lives, and with a digest of its source
+        if it is not the package's own: moving a file changes nothing, editing your own rule does.
 
         >>> from holdfast.lab import TASKS
-        >>> Run(TASKS["phishing"], seed=2).described.endswith("n_together=10), seed=2)")
-        True
+        >>> Run(TASKS["phishing"]).description["task"]["train"]
+        'batched_sgd(lr=0.1, momentum=0.0)'
         """
-        return _described(self)
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+    @property
+    def key(self) -> str:
+        """A short name for the run's result: a digest of the description, the same in every process."""
+        text = json.dumps(self.description, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def replace(self, **changes: Any) -> "Run":
         """Return the run with some fields changed; those of the task by their own names.
@@ -135,13 +186,21 @@ class Run:
         return replace(self, task=replace(self.task, **rest), **own) if rest else replace(self, **own)
 
 
-def _described(value: Any) -> str:
-    """Return a dataclass as it would be written, without defaults: so a new field changes no key."""
-    if not is_dataclass(value) or isinstance(value, Bound | type):
-        return repr(value)
-    parts = [
-        f"{field.name}={_described(getattr(value, field.name))}"
-        for field in fields(value)
-        if getattr(value, field.name) != field.default
-    ]
-    return f"{type(value).__name__}({', '.join(parts)})"
+def _plain(value: Any) -> Any:
+    """Return a part of a run as plain values.
+
+    A field that was added later has `metadata={"before": value}`: the value that all runs had before it was
+    there. It is left out while it has that value, so that their descriptions stay what they were.
+    """
+    if isinstance(value, Bound):
+        return value.identity
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if is_dataclass(value):
+        parts = {field: getattr(value, field.name) for field in fields(value)}
+        return {
+            field.name: _plain(part)
+            for field, part in parts.items()
+            if "before" not in field.metadata or field.metadata["before"] != part
+        }
+    return value if isinstance(value, str | int | float | None) else repr(value)

@@ -1,7 +1,8 @@
-"""The form of one update (shapes, types, one array or layers), and the way from it to flat numbers and back.
+"""The layers of one update (shapes, types), and the way from them to flat numbers and back.
 
-NumPy arrays and torch CPU tensors are read in place. torch is never imported here: whoever hands over a
-tensor has done so. bfloat16, which NumPy does not know, is carried as its 16 bits (uint16).
+NumPy arrays and PyTorch tensors on the CPU are read in place, tensors on other devices are copied. Neither
+PyTorch nor JAX is imported here: whoever hands over a tensor has done so. bfloat16, which NumPy does not
+know, is carried as its 16 bits (uint16).
 """
 
 import sys
@@ -15,7 +16,20 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 
-__all__ = ["FLOATS", "PIECE", "Layer", "Layout", "Unfit", "all_finite", "layers_of", "widened"]
+__all__ = [
+    "FLOATS",
+    "PIECE",
+    "Layer",
+    "Layout",
+    "NotFiniteError",
+    "Unfit",
+    "all_finite",
+    "is_numbers",
+    "layers_of",
+    "moved",
+    "narrowed",
+    "widened",
+]
 
 Array = NDArray[Any]
 
@@ -35,6 +49,10 @@ class Unfit(Exception):  # noqa: N818  (a verdict on what somebody sent, never r
     """What was sent cannot be an update; the message says why."""
 
 
+class NotFiniteError(Exception):
+    """A model moved by its update would hold values that its type cannot."""
+
+
 @dataclass(frozen=True)
 class Layer:
     """Shape and type of one array of an update.
@@ -46,24 +64,23 @@ class Layer:
 
     shape: tuple[int, ...]
     dtype: Any  # a NumPy or a torch dtype
-    is_tensor: bool = False
+    library: str = "numpy"  # whose arrays come back: numpy, torch or jax
+    device: Any = None  # of a tensor
 
     @classmethod
-    def read(cls, given: Any) -> "tuple[Layer, Array]":
+    def read(cls, given: Any, *, floats_only: bool = True) -> "tuple[Layer, Array]":
         """Return the layer's form and its numbers, without a copy where the memory can be shared."""
-        if type(given).__module__.partition(".")[0] == "torch" and hasattr(given, "detach"):
+        library = type(given).__module__.partition(".")[0]
+        if library == "torch" and hasattr(given, "detach"):
             torch, tensor = sys.modules["torch"], given.detach()
-            if tensor.device.type != "cpu":
-                raise Unfit(f"a tensor on {tensor.device}, not on the CPU: send tensor.cpu()")
-            is_brain = tensor.dtype is torch.bfloat16
-            values = (tensor.view(torch.uint16) if is_brain else tensor).numpy()
-            layer = cls(tuple(tensor.shape), tensor.dtype, is_tensor=True)
+            layer = cls(tuple(tensor.shape), tensor.dtype, "torch", tensor.device)
+            values = (tensor.view(torch.uint16) if tensor.dtype is torch.bfloat16 else tensor).cpu().numpy()
         else:
             values = np.asarray(given)
-            layer = cls(values.shape, values.dtype)
+            layer = cls(values.shape, values.dtype, "jax" if library in ("jax", "jaxlib") else "numpy")
             if layer.type_name == "bfloat16":
                 values = values.view(np.uint16)
-        if layer.type_name not in FLOATS:
+        if floats_only and layer.type_name not in FLOATS:
             raise Unfit(f"wrong type: {layer.type_name}, not one of {', '.join(FLOATS)}")
         return layer, values
 
@@ -79,11 +96,17 @@ class Layer:
 
     def restored(self, values: Array) -> Any:
         """Return flat numbers in this layer's shape and type."""
-        shaped = values.reshape(self.shape)
-        if self.is_tensor:
-            return sys.modules["torch"].from_numpy(shaped).to(self.dtype)
-        with np.errstate(over="ignore"):  # whoever gets it checks
-            return shaped.astype(self.dtype, copy=False)
+        return self.wrapped(narrowed(values, self.type_name))
+
+    def wrapped(self, stored: Array) -> Any:
+        """Return flat numbers of this layer's type (bfloat16 as bits) as an array of its library."""
+        shaped = np.asarray(stored).reshape(self.shape)
+        is_brain = self.type_name == "bfloat16"
+        if self.library == "torch":
+            tensor = sys.modules["torch"].from_numpy(shaped)
+            return (tensor.view(self.dtype) if is_brain else tensor).to(self.device)
+        array = shaped.view(self.dtype) if is_brain else shaped.astype(self.dtype, copy=False)
+        return sys.modules["jax"].numpy.asarray(array) if self.library == "jax" else array
 
 
 @dataclass(frozen=True)
@@ -98,6 +121,7 @@ class Layout:
     layers: tuple[Layer, ...]
     is_single: bool  # one array rather than a list of layers
     flat_dtype: np.dtype[Any] | None = None  # if given, an update stays one flat array of this type
+    names: tuple[str, ...] = ()  # of the layers, for messages
 
     @classmethod
     def of(cls, given: Any, *, name: str = "update") -> "Layout":
@@ -146,7 +170,7 @@ class Layout:
             raise Unfit(f"wrong number of layers: {len(layers)}, not {len(self.layers)}")
         for i, (got_layer, own) in enumerate(zip(layers, self.layers, strict=True)):
             if got_layer.shape != own.shape:
-                where = "" if self.is_single else f" in layer {i}"
+                where = "" if self.is_single else f" of {self.names[i]!r}" if self.names else f" in layer {i}"
                 raise Unfit(f"wrong shape{where}: {got_layer.shape}, not {own.shape}")
         return arrays
 
@@ -156,8 +180,8 @@ class Layout:
         >>> Layout.of([np.zeros((1, 2)), np.zeros(1)]).flat([np.ones((1, 2)), np.zeros(1)], name="reference")
         array([1., 1., 0.])
         """
-        if self.flat_dtype is not None and getattr(given, "shape", None) == (self.dim,):
-            flat = np.asarray(given, dtype=self.flat_dtype)
+        if isinstance(given, np.ndarray) and given.shape == (self.dim,) and given.dtype == self.compute_dtype:
+            flat = given
         else:
             try:
                 arrays = self.accept(given)
@@ -186,7 +210,7 @@ def all_finite(values: Array) -> bool:
     """
     flat = values.reshape(-1)
     pieces = (flat[at : at + PIECE] for at in range(0, flat.size, PIECE))
-    return all(bool(np.isfinite(widened(piece, np.dtype(np.float64))).all()) for piece in pieces)
+    return all(bool(np.isfinite(_floats(piece)).all()) for piece in pieces)
 
 
 def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
@@ -195,7 +219,7 @@ def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
     Whatever is wrong with it is an Unfit: nothing that a client sends raises anything else.
     """
     try:
-        if isinstance(given, list | tuple) and not _is_numbers(given):
+        if isinstance(given, list | tuple) and not is_numbers(given):
             read = [Layer.read(layer) for layer in given]
             return tuple(layer for layer, _ in read), tuple(values for _, values in read), False
         if isinstance(given, list | tuple):
@@ -210,8 +234,14 @@ def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
         raise Unfit(f"cannot be read as an array: {type(error).__name__}") from None
 
 
-def _is_numbers(given: list[Any] | tuple[Any, ...]) -> bool:
-    return bool(given) and all(isinstance(item, Real) for item in given)
+def is_numbers(given: Any) -> bool:
+    """Return whether this is a list of plain numbers, which stands for one array.
+
+    >>> is_numbers([1.0, 2]), is_numbers([]), is_numbers([np.ones(2)])
+    (True, False, False)
+    """
+    is_list = isinstance(given, list | tuple)
+    return is_list and bool(given) and all(isinstance(item, Real) for item in given)
 
 
 def widened(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -220,7 +250,41 @@ def widened(values: Array, dtype: np.dtype[Any]) -> Array:
     >>> widened(np.array([0x3F80], dtype=np.uint16), np.dtype(np.float32))  # bfloat16 1.0
     array([1.], dtype=float32)
     """
-    if values.dtype == np.uint16:
-        values = (values.astype(np.uint32) << 16).view(np.float32)
     with np.errstate(over="ignore"):
-        return values.astype(dtype, copy=False)
+        return _floats(values).astype(dtype, copy=False)
+
+
+def _floats(values: Array) -> Array:
+    """Return bfloat16's bits as float32, anything else as it is."""
+    if values.dtype != np.uint16:
+        return values
+    return (values.astype(np.uint32) << 16).view(np.float32)
+
+
+def narrowed(values: Array, type_name: str) -> Array:
+    """Return numbers in a layer's type, rounded to nearest, ties to even; bfloat16 as its bits.
+
+    >>> narrowed(np.array([1.0, 1e9], np.float32), "bfloat16")
+    array([16256, 20078], dtype=uint16)
+    """
+    with np.errstate(over="ignore"):  # whoever gets it checks
+        if type_name != "bfloat16":
+            return values.astype(type_name, copy=False)
+        bits = values.astype(np.float32).view(np.uint32)
+    # Half of the last bit that stays, less one unless that bit is odd: a tie goes to the even one.
+    rounded = (bits + (0x7FFF + (bits >> 16 & 1))) >> 16
+    return np.where(np.isnan(bits.view(np.float32)), 0x7FC0, rounded).astype(np.uint16)
+
+
+def moved(old: Array, update: Array, type_name: str) -> Array:
+    """Return numbers plus their update, both in the layer's type; NotFiniteError if it cannot hold them.
+
+    >>> moved(np.ones(2, np.float32), np.array([0.5, -1.0], np.float32), "float32")
+    array([1.5, 0. ], dtype=float32)
+    """
+    wide = np.dtype(np.float64 if type_name == "float64" else np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        new = narrowed(widened(old, wide) + widened(narrowed(update, type_name), wide), type_name)
+    if not all_finite(new):
+        raise NotFiniteError
+    return new

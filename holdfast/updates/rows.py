@@ -59,7 +59,7 @@ class Home(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The updates of a round, one row a client. Made by `rows_of`; every rule takes it as it takes arrays.
+    """The updates of a round, one row per client. Made by `rows_of`; every rule takes it as it takes arrays.
 
     `explain` asks whoever passes over the rows to measure each client on the way.
 
@@ -215,16 +215,16 @@ def base_of(base: Any) -> tuple[Layout, tuple[Array | Stored, ...] | None]:
 
 
 def sent_by_clients(updates: Any) -> list[Any]:
-    """Return what each client sent, one item a client, however the round is given."""
+    """Return what each client sent, one item per client, however the round is given."""
     if isinstance(updates, list | tuple):
         return list(updates)
     if not hasattr(updates, "__array__") or not hasattr(updates, "shape"):
         raise InputError(
-            f"updates must be an array or a list with one item a client; got {type(updates).__name__}"
+            f"updates must be an array or a list with one item per client; got {type(updates).__name__}"
         )
     if len(updates.shape) < 2:
         raise InputError(
-            f"updates must have one row a client: (n_clients, dim); got shape {tuple(updates.shape)}"
+            f"updates must have one row per client: (n_clients, dim); got shape {tuple(updates.shape)}"
         )
     try:
         return list(np.asarray(updates) if isinstance(updates, np.ndarray) else updates)

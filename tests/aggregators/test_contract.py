@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import holdfast
-from holdfast import Diagnostics, InputError, NonFiniteError, TooFewClientsError, aggregators, rows_of
+from holdfast import Diagnostics, InputError, aggregators
+from holdfast.errors import NonFiniteError, TooFewClientsError
+from holdfast.updates import rows_of
 
 from ..rules import RULES, call, inputs, named
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast import SparseFedState, aggregators, kernels
+from holdfast import aggregators, kernels
+from holdfast.aggregators.sparsefed import SparseFedState
 from holdfast.aggregators.geometry import cosines, squared_distances
 from holdfast.aggregators.krum import crowd_scores
 from holdfast.aggregators.settings import trim_count, votes_needed

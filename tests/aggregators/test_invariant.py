@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from holdfast import PUBLISHED, InputError, bind, invariant, trimmed_mean
+from holdfast import InputError, invariant, trimmed_mean
+from holdfast.aggregators.invariant import PUBLISHED
 
 
 def updates(n=20, dim=400, seed=0):
@@ -16,7 +17,7 @@ def test_the_published_settings_are_named():
         "released_code": (0.6, 0.45),
     }
     for pair in PUBLISHED.values():
-        bind(invariant, **pair)(updates())
+        invariant(**pair)(updates())
 
 
 def test_the_released_setting_averages_the_two_middle_rows():

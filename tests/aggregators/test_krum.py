@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from holdfast import InputError, TooFewClientsError, krum
+from holdfast import InputError, krum
+from holdfast.errors import TooFewClientsError
 
 
 def test_one_row_is_returned_as_it_was_sent():

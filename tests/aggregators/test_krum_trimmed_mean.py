@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from holdfast import TooFewClientsError, krum_trimmed_mean, rows_of
+from holdfast import krum_trimmed_mean
+from holdfast.errors import TooFewClientsError
+from holdfast.updates import rows_of
 
 
 def test_sixteen_of_twenty_are_selected_and_eight_averaged():

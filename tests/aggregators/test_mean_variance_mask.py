@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from holdfast import InputError, TooFewClientsError, mean_variance_mask
+from holdfast import InputError, mean_variance_mask
+from holdfast.errors import TooFewClientsError
 
 
 def test_a_mean_lost_in_the_spread_does_not_pass():

@@ -1,6 +1,7 @@
 import numpy as np
 
-from holdfast import kernels, rows_of
+from holdfast import kernels
+from holdfast.updates import rows_of
 from holdfast.aggregators.outcome import outcome
 
 

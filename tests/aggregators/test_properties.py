@@ -8,19 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from holdfast import (
-    aggregators,
-    bind,
-    fedavg,
-    invariant,
-    krum,
-    median,
-    multi_krum,
-    rfa,
-    rows_of,
-    sparsefed,
-    trimmed_mean,
-)
+from holdfast import aggregators, fedavg, invariant, krum, median, multi_krum, rfa, sparsefed, trimmed_mean
+from holdfast.updates import rows_of
 from holdfast.aggregators.settings import trim_count, votes_needed
 
 from .. import naive
@@ -109,7 +98,7 @@ huge = st.sampled_from([1e38, -1e38, 3.4e38, -3.4e38, 1e30, -1e30, 0.0, 1e-45])
 def test_as_many_attackers_as_are_trimmed_cannot_leave_the_benign_range(benign, sent, seed, tau):
     updates = np.random.default_rng(seed).permutation(np.vstack([benign, sent]))
     low, high = benign.min(axis=0), benign.max(axis=0)
-    for rule in (bind(trimmed_mean, alpha=0.25), bind(median)):
+    for rule in (trimmed_mean(alpha=0.25), median):
         result = rule(updates).update
         assert ((low <= result) & (result <= high)).all()
     result = invariant(updates, tau=tau, alpha=0.25).update
@@ -153,9 +142,9 @@ def test_moving_all_updates_moves_the_result_where_the_origin_does_not_count(upd
     for rule in (
         fedavg,
         median,
-        bind(trimmed_mean),
-        bind(krum, n_malicious=2),
-        bind(multi_krum, n_malicious=2),
+        trimmed_mean,
+        krum(n_malicious=2),
+        multi_krum(n_malicious=2),
         rfa,
     ):
         np.testing.assert_allclose(rule(updates + shift).update, rule(updates).update + shift, atol=1e-5)
@@ -189,8 +178,8 @@ TWINS = {
 }
 #: Settings without a choice of their own on the way, so that the twin takes the same steps.
 EXACT = {
-    "centered_clipping": bind(aggregators.centered_clipping, radius=1.5),
-    "rfa": bind(rfa, n_steps=20, tolerance=0.0),
+    "centered_clipping": aggregators.centered_clipping(radius=1.5),
+    "rfa": rfa(n_steps=20, tolerance=0.0),
 }
 
 

@@ -2,7 +2,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from holdfast import InputError, NonFiniteError, TooFewClientsError, fedavg, invariant, rows_of
+from holdfast import InputError, fedavg, invariant
+from holdfast.errors import NonFiniteError, TooFewClientsError
+from holdfast.updates import rows_of
 from holdfast.updates.rows import CELL, flat_piece
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast[sim])")
@@ -118,8 +120,8 @@ def test_what_cannot_be_a_round_is_refused_with_its_row(updates, says):
         rows_of(updates)
 
 
-def test_tensors_elsewhere_are_refused():
-    with pytest.raises(InputError, match="a tensor on meta, not on the CPU"):
+def test_tensors_without_numbers_are_refused():
+    with pytest.raises(InputError, match="row 0: cannot be read as an array"):
         rows_of([torch.ones(3, device="meta")])
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 
 from ..._support.counting import whole_share
-from ...buffers import combined_buffers
-from ...core import Bound
+from ...core import Bound, Memory
+from ...defending import defend_screened
 from ...diagnostics import Diagnostics
 from ...errors import InputError
-from ...screening import defend
+from ...screening import fitting, with_buffers
 from ..models import flat_params, named_buffers
 from ..scenario import Run, Task
 from ..training import Shard, Trained, schedule
@@ -25,7 +25,7 @@ from .world import Examples, World, build_world, load_once
 __all__ = ["Record", "State", "load_once", "simulate"]
 
 Array = NDArray[Any]
-Memory = Mapping[int, Mapping[str, Array]]
+Kept = Mapping[int, Mapping[str, Array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +35,9 @@ class State:
     round: int
     params: NDArray[np.float32]
     previous: NDArray[np.float32] | None = None  # the last global update
-    rule: Any = None  # what the rule keeps
+    memory: Memory = field(default_factory=Memory)  # what the defence remembers
     buffers: Mapping[str, Array] = field(default_factory=dict)  # the network's, such as BatchNorm's
-    memory: Memory = field(default_factory=dict)  # [client] what its training keeps
+    kept: Kept = field(default_factory=dict)  # [client] what its training keeps
 
 
 @dataclass(frozen=True)
@@ -114,26 +114,28 @@ class _Round:
         clients = self._sampled()
         is_attacker = np.isin(clients, world.malicious) & (self.number in world.run.attack.rounds)
         sent = self._sent(clients, is_attacker)
-        weights = [world.n_held(client) for client in clients.tolist()]
-        result = defend(
+        found = fitting(
             sent.updates,
-            defence.aggregate,
-            weights=weights,
+            like=before.params,
+            weights=[world.n_held(client) for client in clients.tolist()],
             clients=clients.tolist(),
-            state=before.rule,
-            previous=before.previous,
+        )
+        found = replace(found, rows=replace(found.rows, explain=True))
+        result = defend_screened(
+            with_buffers(found, base=before.buffers, sent=sent.buffers),
+            defence.aggregate,
+            state=before.memory,
             reference=self._reference() if defence.aggregate.needs("reference") else None,
             rng=world.stream("rule", self.number),
-            explain=True,
         )
-        assert result.diagnostics is not None
+        moved = result.diagnostics.aggregated
         after = State(
             self.number,
-            before.params + result.update,
-            result.update,
+            result.model,
+            result.update if moved else before.previous,
             result.state,
-            self._buffers(sent, weights, clients, result.diagnostics),
-            {**before.memory, **self._kept(sent, clients)},
+            result.buffers,
+            {**before.kept, **self._kept(sent, clients)},
         )
         accuracy, success = self._evaluated(after)
         record = Record(
@@ -203,7 +205,7 @@ class _Round:
         rng = self.world.stream("batches", self.number, client)
         batches = schedule(len(y), epochs=epochs or task.epochs, batch_size=task.batch_size, rng=rng)
         seed = int(self.world.stream("train", self.number, client).integers(2**31))
-        return Shard(x, y, batches, seed, self.before.memory.get(client))
+        return Shard(x, y, batches, seed, self.before.kept.get(client))
 
     def _attacked(self, attackers: NDArray[np.intp], benign: NDArray[np.float32]) -> Trained:
         """Return what the attackers send."""
@@ -214,12 +216,12 @@ class _Round:
         else:
             trained = self.each_trained(attackers, self.world.attacking_examples, train)
         updates = trained.updates
-        for craft in attack.crafts:
+        for position, craft in enumerate(attack.crafts):
             rehearsed = craft.needs("rehearsal")
             rehearsal = (
                 self.each_trained(attackers, self.world.honest_examples, train).updates if rehearsed else None
             )
-            rng, previous = self.world.stream("craft", self.number), self.before.previous
+            rng, previous = self.world.stream("craft", self.number, position), self.before.previous
             updates = craft(updates, previous=previous, benign=benign, rehearsal=rehearsal, rng=rng)
         return trained._replace(updates=updates)
 
@@ -242,22 +244,7 @@ class _Round:
             self.each_trained(server, self.world.honest_examples, self.world.run.task.train).updates[0]
         )
 
-    def _buffers(
-        self, sent: Trained, weights: list[int], clients: NDArray[np.intp], seen: Diagnostics
-    ) -> Mapping[str, Array]:
-        """Return the network's buffers after the round, from those of the clients that were not dropped."""
-        if not self.before.buffers:
-            return {}
-        dropped = {drop.client for drop in seen.dropped}
-        stay = [i for i, client in enumerate(clients.tolist()) if client not in dropped]
-        return combined_buffers(
-            [sent.buffers[i] for i in stay],
-            base=self.before.buffers,
-            weights=[weights[i] for i in stay],
-            averaged=self.world.run.defence.aggregate.name == "fedavg",
-        )
-
-    def _kept(self, sent: Trained, clients: NDArray[np.intp]) -> Memory:
+    def _kept(self, sent: Trained, clients: NDArray[np.intp]) -> Kept:
         kept = zip(clients.tolist(), sent.memory, strict=False)
         return {client: memory for client, memory in kept if memory is not None}
 

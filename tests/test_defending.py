@@ -7,22 +7,23 @@ import pytest
 from holdfast import (
     Aggregate,
     InputError,
-    SparseFedState,
-    TooFewClientsError,
-    bind,
     defend,
     fedavg,
     fltrust,
     invariant,
     krum,
     median,
-    rows_of,
+    rfa,
+    rlr,
     screen,
     sparsefed,
     trimmed_mean,
     weak_dp,
 )
+from holdfast.aggregators.sparsefed import SparseFedState
+from holdfast.core import Memory
 from holdfast.screening import MAX_EXAMPLES
+from holdfast.updates import rows_of
 
 from .rules import RULES, inputs, named
 
@@ -63,9 +64,9 @@ HOSTILE = {
     "records": (np.zeros(6, dtype=[("x", "f4")]), "wrong type"),
     "nothing": (None, "neither an array"),
     "a string": ("update", "neither an array"),
-    "a dict": ({"w": np.ones(6)}, "neither an array"),
+    "a dict": ({"w": np.ones(6)}, "wrong form"),
     "a bomb": (Bomb(), "cannot be read"),
-    "a layer of bombs": ([Bomb()], "cannot be read"),
+    "a layer of bombs": ([Bomb()], "wrong form"),
 }
 
 
@@ -82,7 +83,7 @@ def test_a_hostile_row_is_dropped_by_name_and_changes_nothing(rule, kind):
     result = defend(
         [*rows[:3], sent, *rows[3:]],
         rule,
-        params=np.zeros(6),
+        like=np.zeros(6),
         clients=[f"node-{i}" for i in range(9)],
         **given,
     )
@@ -98,7 +99,7 @@ def test_a_hostile_row_is_dropped_by_name_and_changes_nothing(rule, kind):
 def test_a_row_that_overflows_the_servers_type_is_dropped(rule):
     rows = [row.astype(np.float32) for row in honest()]
     given = inputs(6, np.float32)
-    result = defend([*rows, np.full(6, 1e300)], rule, params=np.zeros(6, dtype=np.float32), **given)
+    result = defend([*rows, np.full(6, 1e300)], rule, like=np.zeros(6, dtype=np.float32), **given)
     assert [drop.client for drop in result.diagnostics.dropped] == [8]
     np.testing.assert_array_equal(result.update, rule(np.array(rows), **inputs(6, np.float32)).update)
 
@@ -107,7 +108,7 @@ def test_a_row_that_overflows_the_servers_type_is_dropped(rule):
 def test_finite_but_huge_rows_never_make_a_result_that_is_not_finite(rule):
     rows = [row.astype(np.float32) for row in honest(5)]
     huge = np.full(6, 3.4e38, dtype=np.float32)
-    result = defend([*rows, huge, -huge, huge, -huge], rule, params=rows[0], **inputs(6, np.float32))
+    result = defend([*rows, huge, -huge, huge, -huge], rule, like=rows[0], **inputs(6, np.float32))
     assert result.diagnostics.aggregated
     assert np.isfinite(result.update).all()
     json.dumps(result.diagnostics.as_dict(), allow_nan=False)
@@ -128,7 +129,7 @@ def test_doubles_whose_length_overflows_are_dropped_where_lengths_count():
 
 
 def krum_of(n_malicious):
-    return bind(krum, n_malicious=n_malicious)
+    return krum(n_malicious=n_malicious)
 
 
 @pytest.mark.parametrize(
@@ -136,14 +137,33 @@ def krum_of(n_malicious):
 )
 def test_an_impossible_sample_count_drops_its_client(count):
     rows = honest()
-    result = defend([*rows, rows[0]], fedavg, params=np.zeros(6), weights=[1] * 8 + [count])
+    result = defend([*rows, rows[0]], fedavg, like=np.zeros(6), weights=[1] * 8 + [count])
     assert "impossible sample count" in result.diagnostics.dropped[0].reason
     np.testing.assert_array_equal(result.update, fedavg(rows).update)
 
 
-def test_a_client_that_claims_most_examples_is_pointed_out():
-    notes = defend(np.array(honest()), fedavg, weights=[1] * 7 + [1000]).diagnostics.notes
-    assert any("99% of all examples" in note for note in notes)
+@pytest.mark.parametrize("rule", [fedavg, rfa, rlr(threshold=2), weak_dp(sigma=0.0)], ids=named)
+def test_a_made_up_sample_count_counts_for_ten_medians_at_most(rule):
+    rows = np.array([*honest(19), np.full(6, -50.0)])
+    counts = [10, 12, 9, 10, 11, 10, 10, 8, 10, 10] * 2
+    liar, capped = (
+        defend(rows, rule, weights=[*counts[:19], count], rng=np.random.default_rng(0))
+        for count in (1e8, 100)
+    )
+    np.testing.assert_array_equal(liar.update, capped.update)
+    assert any("count as 100: of client 19" in note for note in liar.diagnostics.notes)
+    assert capped.diagnostics.client_weights[19] < 0.4
+
+
+def test_one_client_that_claims_a_hundred_million_examples_does_not_own_the_geometric_median():
+    rows = np.array([*honest(19), np.full(6, -50.0)])
+    update = defend(rows, rfa, weights=[10] * 19 + [10**8]).update
+    assert np.abs(update - rfa(rows[:19]).update).max() < 2
+
+
+def test_clients_without_examples_do_not_pull_the_cap_to_zero():
+    result = defend(np.array(honest()), fedavg, weights=[0, 0, 0, 0, 0, 10, 20, 30])
+    np.testing.assert_allclose(result.diagnostics.client_weights[5:], [1 / 6, 2 / 6, 3 / 6])
 
 
 @pytest.mark.parametrize("rule", [invariant, trimmed_mean, median])
@@ -161,7 +181,7 @@ def test_everybody_keeps_the_own_weight_after_a_drop():
     rows, weights = honest(), [1, 2, 3, 4, 5, 6, 7, 8]
     rows[2] = with_value(np.nan)
     left = [i for i in range(8) if i != 2]
-    result = defend(rows, fedavg, params=np.zeros(6), weights=weights)
+    result = defend(rows, fedavg, like=np.zeros(6), weights=weights)
     expected = fedavg([rows[i] for i in left], weights=[weights[i] for i in left])
     np.testing.assert_array_equal(result.update, expected.update)
 
@@ -194,10 +214,10 @@ def test_a_flat_result_is_given_the_form_of_the_model():
 
     params = [np.zeros((2, 2), dtype=np.float32), np.zeros(1, dtype=np.float32)]
     sent = [[np.full((2, 2), i, dtype=np.float32), np.ones(1, dtype=np.float32)] for i in range(3)]
-    update = defend(sent, flat_mean, params=params).update
+    update = defend(sent, flat_mean, like=params).update
     assert [layer.shape for layer in update] == [(2, 2), (1,)]
     with pytest.raises(InputError, match="returned an update that does not fit"):
-        defend(sent, lambda updates: Aggregate(np.zeros(7)), params=params)
+        defend(sent, lambda updates: Aggregate(np.zeros(7)), like=params)
 
 
 def test_nothing_is_measured_unless_asked_for():
@@ -207,9 +227,9 @@ def test_nothing_is_measured_unless_asked_for():
 
 def test_nobody_left_is_the_zero_update_loudly(caplog):
     bad = [np.full((2, 3), np.nan), np.ones(1)]
-    before = SparseFedState.start(6, np.dtype(np.float32))
+    before = Memory(SparseFedState.start(6, np.dtype(np.float32)))
     with caplog.at_level(logging.WARNING, "holdfast"):
-        result = defend(bad, sparsefed, params=np.ones((2, 3), dtype=np.float32), state=before)
+        result = defend(bad, sparsefed, like=np.ones((2, 3), dtype=np.float32), state=before)
     np.testing.assert_array_equal(result.update, np.zeros((2, 3), dtype=np.float32))
     assert result.update.dtype == np.float32
     assert result.state is before
@@ -220,7 +240,7 @@ def test_nobody_left_is_the_zero_update_loudly(caplog):
 
 
 def test_no_clients_at_all_is_the_zero_update_too():
-    assert not defend([], invariant, params=np.ones(2)).diagnostics.aggregated
+    assert not defend([], invariant, like=np.ones(2)).diagnostics.aggregated
     assert not defend(np.ones((0, 2)), invariant).diagnostics.aggregated
 
 
@@ -230,9 +250,20 @@ def test_too_few_left_for_the_rule_leaves_the_model_as_it_is():
     assert "krum needs n >= f + 3" in result.diagnostics.notes[0]
 
 
-def test_too_few_from_the_start_is_the_callers_mistake():
-    with pytest.raises(TooFewClientsError):
-        defend(np.array(honest(4)), krum_of(2))
+def test_too_few_from_the_start_leave_the_model_as_it_is_too():
+    result = defend(np.array(honest(4)), krum_of(2), like=np.ones(6))
+    assert not result.diagnostics.aggregated
+    np.testing.assert_array_equal(result.model, np.ones(6))
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_fewer_usable_clients_than_asked_for_leave_the_model_as_it_is(bad):
+    rows = honest(4)
+    rows[0] = with_value(np.nan) if bad else rows[0]
+    result = defend(rows, median, like=np.ones(6), min_clients=5 - bad)
+    assert not result.diagnostics.aggregated
+    assert f"{4 - bad} clients are usable, {5 - bad} are needed" in result.diagnostics.notes[0]
+    assert defend(rows, median, like=np.ones(6), min_clients=4 - bad).diagnostics.aggregated
 
 
 def test_a_rule_whose_result_is_not_finite_does_not_reach_the_model():
@@ -241,7 +272,7 @@ def test_a_rule_whose_result_is_not_finite_does_not_reach_the_model():
 
     result = defend(np.array(honest()), broken)
     assert not result.update.any()
-    assert result.diagnostics.notes == ("the aggregated update is not finite",)
+    assert result.diagnostics.notes == ("the next model would not be finite",)
 
 
 def test_a_rule_of_ones_own_is_defended_like_the_others():
@@ -249,7 +280,7 @@ def test_a_rule_of_ones_own_is_defended_like_the_others():
         return Aggregate(np.max(updates, axis=0))
 
     rows = honest()
-    result = defend([*rows, with_value(np.nan)], largest, params=np.zeros(6))
+    result = defend([*rows, with_value(np.nan)], largest, like=np.zeros(6))
     np.testing.assert_array_equal(result.update, np.max(rows, axis=0))
     assert result.diagnostics.rule == "largest"
     assert [drop.client for drop in result.diagnostics.dropped] == [8]
@@ -273,44 +304,51 @@ def test_rows_can_be_screened_again():
 def test_screen_says_who_was_dropped_and_why():
     clean = screen(
         [*honest(2), np.ones(3), with_value(np.nan)],
-        params=np.zeros(6),
+        like=np.zeros(6),
         weights=[1, 2, 3, 4],
         clients=list("abcd"),
     )
     assert clean.clients == ("a", "b")
     assert clean.weights.tolist() == [1, 2]
     assert [drop.client for drop in clean.dropped] == ["c", "d"]
-    assert len(screen([], params=np.zeros(6)).rows) == 0
+    assert len(screen([], like=np.zeros(6)).rows) == 0
 
 
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: defend(honest(), invariant), "pass base= if they sent models, params= if they sent updates"),
+        (lambda: defend(honest(), invariant), "pass base= if they sent models, like= if they sent updates"),
         (lambda: defend(np.ones((2, 3), dtype=int), invariant), "updates: wrong type: int64"),
-        (lambda: defend(np.ones(3), invariant), "one row a client"),
+        (lambda: defend(np.ones(3), invariant), "one row per client"),
         (
             lambda: defend(np.ones((2, 3)), invariant, weights=[1]),
-            "weights must hold one entry a client: 2; got 1",
+            "weights must hold one entry per client: 2; got 1",
         ),
         (
             lambda: defend(np.ones((2, 3)), invariant, clients=[1]),
-            "clients must hold one entry a client: 2; got 1",
+            "clients must hold one entry per client: 2; got 1",
         ),
-        (lambda: defend(np.ones((2, 3)), invariant, params=np.ones(3, dtype=int)), "params: wrong type"),
-        (lambda: defend(np.ones((2, 3)), bind(invariant, tau=2)), r"tau.* must be in \[0, 1\]"),
+        (lambda: defend(np.ones((2, 3)), invariant, like=np.ones(3, dtype=int)), "like: wrong type"),
+        (lambda: defend(np.ones((2, 3)), invariant(tau=2)), r"tau.* must be in \[0, 1\]"),
         (lambda: defend(np.ones((2, 3)), fltrust), "fltrust needs reference="),
         (lambda: defend(np.ones((2, 3)), fltrust, reference=np.ones(4)), "reference must have the form"),
         (lambda: defend(np.ones((2, 3)), weak_dp), "weak_dp needs rng="),
         (lambda: defend(np.ones((2, 3)), krum), "krum needs n_malicious"),
-        (lambda: defend(np.ones((2, 3)), "invariant"), "a rule is a plain function"),
+        (lambda: defend(np.ones((2, 3)), "invariant"), "a rule is a function"),
         (lambda: defend(np.ones((2, 3)), weak_dp, rng=7), "rng must be a numpy Generator"),
         (
             lambda: defend(np.ones((2, 3)), fedavg, weights=3),
-            "weights must be a list with one entry a client",
+            "weights must hold one entry per client; got int",
         ),
-        (lambda: defend(np.ones((2, 3)), fedavg, weights={0: 1, 1: 2}), "got dict"),
-        (lambda: defend(np.ones((2, 3)), fedavg, params=[np.ones(3)]), "pass both in the same form"),
+        (lambda: defend(np.ones((2, 3)), fedavg, weights={0: 1}), "weights has no entry for client 1"),
+        (
+            lambda: defend(np.ones((2, 3)), fedavg, clients=["a", "a"]),
+            "'a' is there twice",
+        ),
+        (lambda: defend({"a": np.ones(3)}, fedavg, like=np.ones(3), clients=["a"]), "leave out clients="),
+        (lambda: defend(np.ones((2, 3)), fedavg, like=np.ones(3), base=np.ones(3)), "not both"),
+        (lambda: defend(np.ones((2, 3)), fedavg, state=3), "state must be the state of the last round"),
+        (lambda: defend(np.ones((2, 3)), fedavg, min_clients=0), "min_clients must be a whole number"),
         (
             lambda: defend(np.ones((2, 3)), fedavg, base=np.array([0, np.nan, 0])),
             "base, the global model, holds",

@@ -1,0 +1,69 @@
+"""The roles of functions that a user chooses, and what each is called with."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+__all__ = ["ROLES", "Role"]
+
+_RNG = "a numpy Generator, for functions that draw"
+
+
+class Role(NamedTuple):
+    """What a function is called with: positional arguments, and the inputs it may ask for by name.
+
+    >>> ROLES["model"].inputs["vectors"]
+    '(n_words, dim) the frozen word vectors of the data set'
+    """
+
+    takes: tuple[str, ...]
+    inputs: Mapping[str, str]
+
+
+#: What the caller of a function supplies, by the function's role. A new need is one name here.
+ROLES: Mapping[str, Role] = MappingProxyType(
+    {
+        "rule": Role(
+            ("updates",),
+            {
+                "params": "the global model before the round",
+                "previous": "the last global update, flat",
+                "weights": "(n_clients,) examples per client, capped",
+                "clients": "(n_clients,) ids",
+                "state": "what the rule returned in Aggregate.state last round, None at first",
+                "reference": "the server's own update, from data that it trusts",
+                "rng": _RNG,
+            },
+        ),
+        "craft": Role(
+            ("updates",),
+            {
+                "previous": "the last global update",
+                "benign": "(n_honest, dim) the honest rows of this round, for attackers who see everything",
+                "rehearsal": "(n_attackers, dim) what the attackers would send if they were honest",
+                "rng": _RNG,
+            },
+        ),
+        "backdoor": Role(
+            ("data",),
+            {"exposure": "the share of an edge-case pool that honest clients hold", "rng": _RNG},
+        ),
+        "split": Role(
+            ("labels",),
+            {
+                "n_clients": "how many clients there are",
+                "users": "who wrote each example; None where the data does not say",
+                "rng": _RNG,
+            },
+        ),
+        "loader": Role((), {}),
+        "model": Role((), {"vectors": "(n_words, dim) the frozen word vectors of the data set"}),
+        "training": Role(
+            ("model", "params", "shards"),
+            {"span": "the lowest and highest values an example can have, for training that makes examples"},
+        ),
+        "augmentation": Role(("examples",), {"rng": _RNG}),
+        "prediction": Role(("scores",), {}),
+        "study": Role(("run", "folder"), {}),
+    }
+)

@@ -1,0 +1,220 @@
+"""The server's round, written once: screen what strangers sent, run a rule, apply what it decides."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .aggregators import fedavg
+from .buffers import combined_buffers, difference
+from .core import Aggregate, Memory, Rule, bind
+from .diagnostics import Diagnostics
+from .errors import InputError, NonFiniteError, TooFewClientsError
+from .screening import Screened, fitting
+from .updates.forms import BUFFERS
+from .updates.layout import Layout, NotFiniteError, Unfit, all_finite, layers_of, moved, widened
+
+__all__ = ["Defended", "defend", "defend_screened"]
+
+log = logging.getLogger("holdfast")
+
+
+@dataclass(frozen=True, eq=False)
+class Defended:
+    """What came out of a round: the next global model, and what there is to say about it.
+
+    `model` and `update` have the form of the server's model; the update is how far the model has moved. If
+    nothing was aggregated, the model is the old one, the update zero, and the state as it was. Pass `state`
+    to the next round.
+    """
+
+    model: Any
+    update: Any
+    state: Memory
+    diagnostics: Diagnostics
+    buffers: Mapping[str, Any] = field(default_factory=dict)  # their next values; they are in the model, too
+
+
+def defend(
+    models: Any,
+    rule: Rule | Callable[..., Aggregate],
+    *,
+    base: Any = None,
+    like: Any = None,
+    weights: Any = None,
+    clients: Sequence[Any] | None = None,
+    state: Memory | None = None,
+    reference: Any = None,
+    rng: np.random.Generator | None = None,
+    min_clients: int = 1,
+    buffers: Sequence[str] = BUFFERS,
+    explain: bool = False,
+) -> Defended:
+    """Return the next model that a rule makes of what the clients sent; hostile clients never stop a round.
+
+    `models` holds one entry per client, in order or by client id: state dicts, lists of layers, arrays,
+    pytrees. With `base`, the global model, they are models; with `like`, they are updates of it. One
+    (n_clients, dim) array of updates needs neither. `weights` are sample counts, capped at ten medians.
+    Arrays named by `buffers`, and those that are no floats, follow a rule of their own: the mean under plain
+    averaging, else the median. `reference` is the server's own update and `rng` a source of noise, for rules
+    that ask for them. With fewer than `min_clients` usable clients, nothing is aggregated. `explain` measures
+    every client on the way.
+
+    >>> from holdfast import invariant
+    >>> base = {"w": np.zeros(2)}
+    >>> rows = {"ann": [1, 1], "bob": [1.2, -1], "cat": [0.8, 1.1], "dan": [1, -0.9], "eve": [np.nan, 9]}
+    >>> models = {name: {"w": np.array(row, float)} for name, row in rows.items()}
+    >>> result = defend(models, invariant(tau=0.6), base=base)
+    >>> result.model
+    {'w': array([1., 0.])}
+    >>> print(result.diagnostics.dropped[0])
+    client eve: holds NaN, infinite or overflowing values
+    """
+    found = fitting(models, base=base, like=like, weights=weights, clients=clients, buffers=buffers)
+    found = replace(found, rows=replace(found.rows, explain=explain or found.rows.explain))
+    if reference is not None and found.form is not None:
+        reference = _reference(found, reference)
+    params = like if base is None else base
+    return defend_screened(
+        found, rule, state=state, reference=reference, rng=rng, params=params, min_clients=min_clients
+    )
+
+
+def defend_screened(
+    found: Screened,
+    rule: Rule | Callable[..., Aggregate],
+    *,
+    state: Memory | None = None,
+    reference: Any = None,
+    rng: np.random.Generator | None = None,
+    params: Any = None,
+    min_clients: int = 1,
+) -> Defended:
+    """Return the same of rows whose form is checked already, for callers that read rows in their own way.
+
+    >>> from holdfast import median, screen
+    >>> defend_screened(screen(np.array([[1.0], [3.0], [2.0]])), median).update
+    array([2.])
+    """
+    bound = bind(rule)
+    bound.check_complete()
+    _check_callers(state, rng, min_clients)
+    memory = state or Memory()
+    inputs = {"previous": memory.previous, "reference": reference, "rng": rng, "params": params}
+    while len(found.clients) >= max(1, min_clients):
+        given = {"weights": found.weights, "clients": found.clients, "state": memory.rule}
+        try:
+            result = bound.run(found.rows, **given, **inputs)
+        except NonFiniteError as error:  # found on the way: the rule runs once more without them
+            found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
+            continue
+        except TooFewClientsError as error:
+            return _unchanged(bound, found, memory, str(error))
+        update = _in_form(bound, found.rows.layout, result.update)
+        try:
+            return _applied(bound, found, replace(result, update=update))
+        except NotFiniteError:
+            return _unchanged(bound, found, memory, "the next model would not be finite")
+    few = f"{len(found.clients)} clients are usable, {min_clients} are needed"
+    return _unchanged(bound, found, memory, few if found.clients else "no usable update is left")
+
+
+def _check_callers(state: Any, rng: Any, min_clients: Any) -> None:
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise InputError(
+            f"rng must be a numpy Generator, numpy.random.default_rng(seed); got {type(rng).__name__}"
+        )
+    if state is not None and not isinstance(state, Memory):
+        raise InputError(f"state must be the state of the last round's result; got {type(state).__name__}")
+    if not isinstance(min_clients, int) or min_clients < 1:
+        raise InputError(f"min_clients must be a whole number of at least 1; got {min_clients!r}")
+
+
+def _reference(found: Screened, reference: Any) -> Any:
+    """Return the parameters of the server's own update, in the layers that a rule sees."""
+    assert found.form is not None
+    try:
+        params, _ = found.form.split(reference)
+    except Unfit as reason:
+        raise InputError(f"reference must have the form of an update: {reason}") from None
+    return params[0] if found.form.layout.is_single else params
+
+
+def _applied(bound: Rule, found: Screened, result: Aggregate) -> Defended:
+    """Return the round's outcome: the model moved by the update, its buffers replaced."""
+    layout = found.rows.layout
+    _, steps, _ = layers_of(result.update)
+    buffers = combined_buffers(
+        found.buffers,
+        base=found.own_buffers,
+        weights=found.weights,
+        averaged=bound.function is fedavg.function,
+    )
+    model, update = None, result.update
+    if found.form is None or not found.params:  # whoever called applies it
+        if not all(all_finite(step) for step in steps):
+            raise NotFiniteError
+    else:
+        model = found.form.joined(_moved_layers(layout, found.params, steps), buffers)
+        changes = {name: difference(new, found.own_buffers[name]) for name, new in buffers.items()}
+        update = found.form.joined([update] if layout.is_single else update, changes)
+    previous = layout.flat(result.update, name="update") if bound.needs("previous") else None
+    said = result.diagnostics or Diagnostics(rule=bound.name, clients=found.clients)
+    memory = Memory(result.state, previous)
+    return Defended(model, update, memory, _told(bound, found, said), buffers)
+
+
+def _moved_layers(layout: Layout, own: Sequence[Any], steps: Sequence[Any]) -> list[Any]:
+    """Return the server's parameters moved by the update, layer by layer."""
+    wide = layout.compute_dtype
+    return [
+        layer.wrapped(moved(old.reshape(-1), widened(step.reshape(-1), wide), layer.type_name))
+        for layer, old, step in zip(layout.layers, own, steps, strict=True)
+    ]
+
+
+def _unchanged(bound: Rule, found: Screened, memory: Memory, why: str) -> Defended:
+    """Return the old model and a zero update, with the reason in log and diagnostics."""
+    if found.dropped:
+        why += f", after {len(found.dropped)} {'was' if len(found.dropped) == 1 else 'were'} dropped"
+    log.error("%s did not aggregate, the model stays as it is: %s", bound.name, why)
+    layout, form = found.rows.layout, found.form
+    update = layout.restored(np.zeros(layout.dim, dtype=layout.compute_dtype))
+    buffers = combined_buffers((), base=found.own_buffers)
+    model = None
+    if form is not None and found.params:
+        old = [
+            layer.wrapped(np.array(own.reshape(-1)))
+            for layer, own in zip(layout.layers, found.params, strict=True)
+        ]
+        model = form.joined(old, buffers)
+        still = {name: difference(same, same) for name, same in buffers.items()}
+        update = form.joined([update] if layout.is_single else update, still)
+    said = Diagnostics(rule=bound.name, clients=(), aggregated=False, notes=(why,))
+    return Defended(model, update, memory, _told(bound, replace(found, clients=()), said), buffers)
+
+
+def _told(bound: Rule, found: Screened, said: Diagnostics) -> Diagnostics:
+    """Return the diagnostics with the clients' own ids and the dropped ones, which are logged."""
+    for drop in found.dropped:
+        log.warning("%s dropped %s", bound.name, drop)
+    for note in found.notes:
+        log.warning("%s: %s", bound.name, note)
+    return replace(said, clients=found.clients, dropped=found.dropped, notes=(*said.notes, *found.notes))
+
+
+def _in_form(bound: Rule, layout: Layout, update: Any) -> Any:
+    """Return what a rule gave in the form of one update; a rule of one's own may give it flat."""
+    try:
+        layout.accept(update)
+        return update
+    except Unfit as reason:
+        flat = np.asarray(update) if hasattr(update, "__array__") else np.empty(0)
+        if flat.shape == (layout.dim,) and flat.dtype.kind == "f":
+            return layout.restored(np.ascontiguousarray(flat, dtype=layout.compute_dtype))
+        raise InputError(
+            f"{bound.name} returned an update that does not fit: {reason}; a rule returns"
+            " Aggregate(update) in the form of one client's update, or flat"
+        ) from None
