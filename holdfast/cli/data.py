@@ -1,4 +1,4 @@
-"""holdfast data: the data sets that can be had, and the folder they lie in."""
+"""holdfast data: which data sets there are, and the folder they are in."""
 
 import json
 from dataclasses import asdict
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from ..lab.data.folders import VARIABLE, cache_folder, data_folder
+from ..lab.data.folders import VARIABLE, data_folder
 from . import options
 from .shown import errors_shown
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    name="data", help="Get real data sets, and check those that are there.", no_args_is_help=True
+    name="data", help="Download data sets, and check those that are installed.", no_args_is_help=True
 )
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="See 'holdfast data list'.")]
@@ -30,18 +30,18 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Se
 
 @app.command("list")
 def list_command(as_json: options.Json = False, data: options.Data = None) -> None:
-    """Show every data set: what it is, its licence, where it can be had, and whether it is here."""
+    """Show every data set: what it is, its licence, its sources, and whether it is installed."""
     from ..lab.data.sources import SOURCES
 
-    told = [_told(entry) for entry in SOURCES.values()]
+    described = [_describe(entry) for entry in SOURCES.values()]
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(described, indent=2))
         return
     table = Table(
         "data set", "what it is", "licence", Column("source", overflow="fold"), "here", show_lines=True
     )
-    for one in told:
-        sources = "\n".join(_of_source(source) for source in one["sources"]) or one["by_hand"]
+    for one in described:
+        sources = "\n".join(_format_source(source) for source in one["sources"]) or one["by_hand"]
         table.add_row(one["name"], one["what"], one["licence"], sources, "yes" if one["files"] else "no")
     Console(highlight=False).print(table)
 
@@ -49,23 +49,23 @@ def list_command(as_json: options.Json = False, data: options.Data = None) -> No
 @app.command("get")
 def get_command(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="See 'holdfast data list'.")],
-    source: Annotated[str | None, typer.Option(help="Which source, where there are several.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Fetch it even if it is here.")] = False,
+    source: Annotated[str | None, typer.Option(help="Which source to use, where there are several.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Download it even if it is installed.")] = False,
     as_json: options.Json = False,
     data: options.Data = None,
 ) -> None:
-    """Download data sets, check them, and put them where the tasks find them. What breaks off goes on."""
+    """Download data sets, check them, and install them for the tasks. Downloads resume."""
     with errors_shown():
-        from ..lab.data.store import entry_named, get, present
+        from ..lab.data.store import entry_named, get, installed_files
 
         here = {}
         for name in names:
-            here[name] = [] if again else present(entry_named(name))
+            here[name] = [] if again else installed_files(entry_named(name))
             if not here[name]:
                 with _progress() as bar:
                     here[name] = get(name, source=source, step=partial(_step, bar))
             if not as_json:
-                typer.echo(f"{name} is here: {', '.join(map(str, here[name]))}")
+                typer.echo(f"{name} is installed: {', '.join(map(str, here[name]))}")
     if as_json:
         typer.echo(
             json.dumps({name: [str(path) for path in paths] for name, paths in here.items()}, indent=2)
@@ -74,12 +74,12 @@ def get_command(
 
 @app.command("verify")
 def verify_command(names: Names = None, as_json: options.Json = False, data: options.Data = None) -> None:
-    """Compare the files that are here with their checksums; the exit code is 1 if one has changed."""
+    """Compare files with the checksums they had when installed; the exit code is 1 if one has changed."""
     with errors_shown():
         from ..lab.data.sources import SOURCES
-        from ..lab.data.store import entry_named, verified
+        from ..lab.data.store import entry_named, verify
 
-        checked = [one for name in names or SOURCES for one in verified(entry_named(name))]
+        checked = [one for name in names or SOURCES for one in verify(entry_named(name))]
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in checked], indent=2))
     elif checked:
@@ -88,7 +88,7 @@ def verify_command(names: Names = None, as_json: options.Json = False, data: opt
             table.add_row(one.data, one.file, one.state)
         Console(highlight=False).print(table)
     else:
-        typer.echo(f"none of these data sets is in {data_folder()}: 'holdfast data get NAME' gets one")
+        typer.echo(f"none of these data sets is in {data_folder()}: get one with 'holdfast data get NAME'")
     if any(one.state == "changed" for one in checked):
         raise typer.Exit(1)
 
@@ -97,28 +97,27 @@ def verify_command(names: Names = None, as_json: options.Json = False, data: opt
 def where_command(as_json: options.Json = False, data: options.Data = None) -> None:
     """Show the folder of data sets and the files in it that tasks read."""
     from ..lab.data.sources import SOURCES
-    from ..lab.data.store import present
+    from ..lab.data.store import installed_files
 
-    files = {entry.name: [str(path) for path in present(entry)] for entry in SOURCES.values()}
+    files = {entry.name: [str(path) for path in installed_files(entry)] for entry in SOURCES.values()}
     if as_json:
-        folders = {"folder": str(data_folder()), "cache": str(cache_folder())}
-        typer.echo(json.dumps({**folders, "files": files}, indent=2))
+        typer.echo(json.dumps({"folder": str(data_folder()), "files": files}, indent=2))
         return
-    typer.echo(f"data sets: {data_folder()} (set {VARIABLE} or --data for another)\ncache: {cache_folder()}")
+    typer.echo(f"data sets: {data_folder()} (set {VARIABLE} or --data for another)")
     for name, paths in files.items():
         typer.echo(f"  {name}: {', '.join(Path(path).name for path in paths) or 'not here'}")
 
 
 def _step(bar: Progress, remote: "Remote") -> "Seen":
-    """Begin the bar of a file in place of the one before; return whom to tell how far it is."""
+    """Start the bar of a file in place of the last one; return what to call with its progress."""
     for before in bar.task_ids:
         bar.remove_task(before)
     row = bar.add_task(remote.name, total=None)
     return lambda done, total: bar.update(row, completed=done, total=total)
 
 
-def _told(entry: "Entry") -> dict[str, Any]:
-    from ..lab.data.store import present
+def _describe(entry: "Entry") -> dict[str, Any]:
+    from ..lab.data.store import installed_files
 
     sources = [
         {
@@ -141,17 +140,17 @@ def _told(entry: "Entry") -> dict[str, Any]:
         "licence": entry.licence,
         "sources": sources,
         "by_hand": entry.by_hand,
-        "files": [str(path) for path in present(entry)],
+        "files": [str(path) for path in installed_files(entry)],
     }
 
 
-def _of_source(source: dict[str, Any]) -> str:
+def _format_source(source: dict[str, Any]) -> str:
     lines = [f"{source['name']}:"]
     for file in source["files"]:
         size = f"{file['bytes']:,} bytes" if file["bytes"] else f"about {file['about']}"
         digest = file["sha256"]
-        told = digest if digest == "unverified" else f"sha256 {digest[:12]}..."
-        lines.append(f"{file['address'].removeprefix('npm:')} ({size}, {told})")
+        shown = digest if digest == "unverified" else f"sha256 {digest[:12]}..."
+        lines.append(f"{file['address'].removeprefix('npm:')} ({size}, {shown})")
     return "\n".join(lines)
 
 

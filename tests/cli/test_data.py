@@ -46,11 +46,12 @@ def test_another_folder_can_be_named(run, tmp_path):
     )
 
 
-def test_a_file_with_another_checksum_is_told_and_ends_with_1(run, tmp_path):
+def test_a_file_that_changed_since_it_was_installed_ends_with_1(run, tmp_path):
     assert "none of these data sets" in run("verify").output
     (tmp_path / "glove.6B.300d.txt").write_text("the 1 2\n")
     assert run("verify").exit_code == 0
     (tmp_path / "spambase_57.csv").write_text("a,is_spam\n1,0\n")
+    (tmp_path / "SHA256SUMS").write_text(f"{'ab' * 32}  spambase_57.csv\n")
     outcome = run("verify", "--json")
     assert outcome.exit_code == 1
     assert {one["file"]: one["state"] for one in json.loads(outcome.output)} == {
@@ -63,12 +64,12 @@ def test_a_file_with_another_checksum_is_told_and_ends_with_1(run, tmp_path):
 def test_what_is_here_is_not_fetched_again(run, tmp_path):
     (tmp_path / "spambase_57.csv").write_text("a,is_spam\n1,0\n")
     path = tmp_path / "spambase_57.csv"
-    assert run("get", "spambase").output == f"spambase is here: {path}\n"
+    assert run("get", "spambase").output == f"spambase is installed: {path}\n"
     assert json.loads(run("get", "spambase", "--json").output) == {"spambase": [str(path)]}
 
 
 def test_a_data_set_that_cannot_be_had_ends_in_one_message(run):
     outcome = run("get", "phishing-urls")
     assert outcome.exit_code == 1
-    assert "cannot be fetched from here" in outcome.output
+    assert "cannot be downloaded" in outcome.output
     assert run("get", "nothing").exit_code == 1

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from ...errors import DataError
 
-__all__ = ["Archive", "opened"]
+__all__ = ["Archive", "open_archive"]
 
 MOST_FILES = 1_000
 BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
@@ -27,7 +27,7 @@ class _Member(NamedTuple):
 
 
 class Archive:
-    """The files of an archive that was found harmless. Made by `opened`."""
+    """The files of an archive that was found harmless. Made by `open_archive`."""
 
     def __init__(self, path: Path, opener: Any, names: dict[str, Any]) -> None:
         """Keep what gives the files by name."""
@@ -49,7 +49,7 @@ class Archive:
 
 
 @contextmanager
-def opened(path: Path, *, most_bytes: int) -> Iterator[Archive]:
+def open_archive(path: Path, *, most_bytes: int) -> Iterator[Archive]:
     """Open a .zip, .tar.gz or .tgz; refuse links, devices, paths that lead out, and more than `most_bytes`.
 
     >>> import tempfile
@@ -57,7 +57,7 @@ def opened(path: Path, *, most_bytes: int) -> Iterator[Archive]:
     ...     path = Path(folder) / "a.zip"
     ...     with zipfile.ZipFile(path, "w") as archive:
     ...         archive.writestr("data/a.txt", "hello")
-    ...     with opened(path, most_bytes=100) as archive:
+    ...     with open_archive(path, most_bytes=100) as archive:
     ...         archive.read("data/a.txt")
     b'hello'
     """
@@ -65,16 +65,16 @@ def opened(path: Path, *, most_bytes: int) -> Iterator[Archive]:
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as zipped:
                 infos = [(_of_zip(info), info) for info in zipped.infolist()]
-                yield Archive(path, zipped.open, _checked(path, iter(infos), most_bytes))
+                yield Archive(path, zipped.open, _members(path, iter(infos), most_bytes))
         else:
             with tarfile.open(path, "r:gz") as tar:
                 members = ((_of_tar(info), info) for info in tar)
-                yield Archive(path, tar.extractfile, _checked(path, members, most_bytes))
+                yield Archive(path, tar.extractfile, _members(path, members, most_bytes))
     except BROKEN as error:
         raise DataError(f"{path} is no whole archive: {error or type(error).__name__}") from None
 
 
-def _checked(path: Path, members: Iterator[tuple[_Member, Any]], most_bytes: int) -> dict[str, Any]:
+def _members(path: Path, members: Iterator[tuple[_Member, Any]], most_bytes: int) -> dict[str, Any]:
     """Return what is in an archive by name, or raise for the first that does not belong there."""
     names: dict[str, Any] = {}
     total = 0

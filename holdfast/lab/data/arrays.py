@@ -1,4 +1,4 @@
-"""Arrays from .npz files, which may be damaged or others than were meant."""
+"""Arrays from .npz files, which may be damaged or other files than expected."""
 
 import zipfile
 import zlib
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from ...errors import DataError
 
-__all__ = ["arrays_in"]
+__all__ = ["load_arrays"]
 
 
-def arrays_in(path: Path, *names: str) -> list[NDArray[Any]]:
+def load_arrays(path: Path, *names: str) -> list[NDArray[Any]]:
     """Return the arrays of these names from a .npz; nothing in it is unpickled.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.savez(Path(folder) / "a.npz", x=[1, 2])
-    ...     arrays_in(Path(folder) / "a.npz", "x")
+    ...     load_arrays(Path(folder) / "a.npz", "x")
     [array([1, 2])]
     """
     try:

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ..._support.counting import check_whole
 from ...errors import DataError, InputError
-from .arrays import arrays_in
+from .arrays import load_arrays
 from .dataset import Dataset, Pool
-from .folders import found, in_folder
-from .images import decoded
+from .folders import find_file
+from .images import load_images
 
 __all__ = ["cifar10"]
 
@@ -22,8 +22,6 @@ MEAN = np.array([0.4914, 0.4822, 0.4465], dtype=np.float32)
 SCALE = np.array([0.2470, 0.2435, 0.2616], dtype=np.float32)
 N_CLASSES = 10
 AIRPLANE = 0
-#: The first 1,000 and 200 images of each class: what numpy alone can read.
-SUBSET, N_SUBSET = "cifar10_subset_12k.npz", (10_000, 2_000)
 #: One photograph of the edge cases is in both of their parts, in its four turns.
 LEAKED = slice(140, 144)
 
@@ -41,7 +39,9 @@ def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
         check_whole(name, count, at_least=N_CLASSES, at_most=most)
         if count % N_CLASSES:
             raise InputError(f"{name} must be a multiple of {N_CLASSES}, as many of each class; got {count}")
-    train, test = _parts(n_train, n_test)
+    held = load_images()
+    train = _first(n_train, held["train_images"], held["train_labels"])
+    test = _first(n_test, held["test_images"], held["test_labels"])
     return Dataset(
         normalised(train[0]),
         train[1],
@@ -67,21 +67,8 @@ def normalised(images: Bytes) -> NDArray[np.float32]:
     return x
 
 
-def _parts(n_train: int, n_test: int) -> tuple[tuple[Bytes, Bytes], tuple[Bytes, Bytes]]:
-    """Return (images, labels) to train and to test on."""
-    subset = found(SUBSET) if n_train <= N_SUBSET[0] and n_test <= N_SUBSET[1] else None
-    if subset:
-        x_train, y_train, x_test, y_test = arrays_in(subset, "x_train", "y_train", "x_test", "y_test")
-        return _first(n_train, x_train, y_train), _first(n_test, x_test, y_test)
-    held = decoded()
-    return (
-        _first(n_train, held["train_images"], held["train_labels"]),
-        _first(n_test, held["test_images"], held["test_labels"]),
-    )
-
-
 def _first(count: int, images: Bytes, labels: Bytes) -> tuple[Bytes, Bytes]:
-    """Return the first images of each class, in their own order: whatever the source, the same."""
+    """Return the first images of each class, in their own order."""
     if count == len(labels):
         return images, labels
     of_class = [np.flatnonzero(labels == label)[: count // N_CLASSES] for label in range(N_CLASSES)]
@@ -92,10 +79,9 @@ def _first(count: int, images: Bytes, labels: Bytes) -> tuple[Bytes, Bytes]:
 
 
 def _southwest() -> Pool:
-    path = in_folder(
-        "southwest_edge_case.npz", what="Southwest's airplanes of Wang et al., 2020", get="southwest"
-    )
-    train, test = arrays_in(path, "train", "test")
+    what = "Southwest's airplanes of Wang et al., 2020"
+    path = find_file("southwest_edge_case.npz", what=what, get="southwest")
+    train, test = load_arrays(path, "train", "test")
     fits = train.shape == (784, 32, 32, 3) and test.shape == (196, 32, 32, 3)
     if not fits or not (test[LEAKED] == train[:, None]).all(axis=(2, 3, 4)).any():
         raise DataError(

@@ -1,4 +1,4 @@
-"""Files from elsewhere: fetched with a way to go on after a break, and checked before they get their name."""
+"""Files from elsewhere: downloads that resume, and files that are checked before they get their name."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 
 from ...errors import DataError
 
-__all__ = ["Remote", "UnreachableError", "fetched", "sha256_of"]
+__all__ = ["Remote", "UnreachableError", "fetch", "sha256_of"]
 
 CHUNK = 1 << 20
 SECONDS = 30  # without a byte
@@ -50,10 +50,10 @@ class Remote:
     most_bytes: int = 1_000_000_000
 
 
-def fetched(remote: Remote, folder: Path, *, seen: Seen = lambda done, total: None) -> Path:
-    """Return where the file is after it was fetched into a folder and checked; one that lies there is taken.
+def fetch(remote: Remote, folder: Path, *, seen: Seen = lambda done, total: None) -> Path:
+    """Fetch a file into a folder, unless it is there, check it, and return its path.
 
-    A download that broke off lies there as .part, and goes on at the next call. A file that is not what it
+    A download that breaks off leaves a .part, from which the next call resumes. A file that is not what it
     should be is removed.
     """
     path = folder / remote.name
@@ -62,7 +62,7 @@ def fetched(remote: Remote, folder: Path, *, seen: Seen = lambda done, total: No
         if remote.address.startswith(NPM):
             _pack(remote, folder)
         else:
-            part = _downloaded(remote, folder, seen)
+            part = _download(remote, folder, seen)
             os.replace(part, path)
     if remote.sha256 is not None and (digest := sha256_of(path)) != remote.sha256:
         path.unlink()
@@ -98,7 +98,7 @@ def _pack(remote: Remote, folder: Path) -> None:
         raise UnreachableError(f"npm could not get the package: {' '.join(said[:2])}")
 
 
-def _downloaded(remote: Remote, folder: Path, seen: Seen) -> Path:
+def _download(remote: Remote, folder: Path, seen: Seen) -> Path:
     """Return the whole file, as .part; `.tag` beside it names the version that the part is of."""
     if urlsplit(remote.address).scheme not in ("http", "https"):
         raise DataError(f"an address begins with https://, http:// or npm:; got {remote.address!r}")
@@ -110,14 +110,14 @@ def _downloaded(remote: Remote, folder: Path, seen: Seen) -> Path:
         request.add_header("If-Range", tag.read_text())
     try:
         with urlopen(request, timeout=SECONDS) as response:
-            goes_on = have > 0 and response.status == 206 and _starts_at(response, have)
+            resumes = have > 0 and response.status == 206 and _starts_at(response, have)
             _note_version(response, tag)
-            with part.open("ab" if goes_on else "wb") as file:
-                _copied(remote, response, file, seen)
+            with part.open("ab" if resumes else "wb") as file:
+                _copy(remote, response, file, seen)
     except HTTPError as error:
         if error.code == 416 and have:  # the part is no part of what is there now
             part.unlink()
-            return _downloaded(remote, folder, seen)
+            return _download(remote, folder, seen)
         raise UnreachableError(f"{remote.address} answers {error.code} {error.reason}") from None
     except (URLError, HTTPException, OSError) as error:
         raise UnreachableError(
@@ -145,7 +145,7 @@ def _note_version(response: HTTPResponse, tag: Path) -> None:
         tag.unlink(missing_ok=True)
 
 
-def _copied(remote: Remote, response: HTTPResponse, file: BinaryIO, seen: Seen) -> None:
+def _copy(remote: Remote, response: HTTPResponse, file: BinaryIO, seen: Seen) -> None:
     done, length = file.tell(), response.headers.get("Content-Length")
     total = done + int(length) if length and length.isdigit() else remote.n_bytes
     most = remote.n_bytes or remote.most_bytes
@@ -160,5 +160,5 @@ def _copied(remote: Remote, response: HTTPResponse, file: BinaryIO, seen: Seen) 
         seen(done, total)
     if total is not None and done < total:
         raise UnreachableError(
-            f"{remote.address} broke off after {done:,} of {total:,} bytes; run this again to go on"
+            f"{remote.address} broke off after {done:,} of {total:,} bytes; run this again to resume"
         )

@@ -1,15 +1,11 @@
-"""Where data sets lie: a folder of the user's, named by HOLDFAST_DATA, or the one of the platform's custom.
-
-What is slow to decode is kept a second time in a cache folder, which can be emptied at any time.
-"""
+"""Where data sets are: the folder that HOLDFAST_DATA names, or the one the platform gives to holdfast."""
 
 import os
-import sys
 from pathlib import Path
 
 from ...errors import DataError
 
-__all__ = ["VARIABLE", "cache_folder", "data_folder", "found", "in_folder"]
+__all__ = ["VARIABLE", "data_folder", "find_file"]
 
 VARIABLE = "HOLDFAST_DATA"
 
@@ -17,56 +13,29 @@ VARIABLE = "HOLDFAST_DATA"
 def data_folder() -> Path:
     """Return the folder of data sets: HOLDFAST_DATA, or else the user's own.
 
-    >>> data_folder().is_absolute()
-    True
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, {VARIABLE: "/srv/data"}):
+    ...     print(data_folder())
+    /srv/data
     """
-    named = os.environ.get(VARIABLE)
-    return Path(named).expanduser().absolute() if named else _of_user("XDG_DATA_HOME", ".local/share", "data")
+    if named := os.environ.get(VARIABLE):
+        return Path(named).expanduser().absolute()
+    from platformdirs import user_data_path
+
+    return user_data_path("holdfast", appauthor=False)
 
 
-def cache_folder() -> Path:
-    """Return the folder for what can be made again.
+def find_file(*names: str, what: str, get: str) -> Path:
+    """Return the first of these files or folders that is in the data folder, or say which data set to get.
 
-    >>> cache_folder().name
-    'holdfast'
-    """
-    return _of_user("XDG_CACHE_HOME", ".cache", "cache")
-
-
-def found(name: str) -> Path | None:
-    """Return where a file or folder of the data folder is, or None.
-
-    >>> found("no such file") is None
-    True
-    """
-    path = data_folder() / name
-    return path if path.exists() else None
-
-
-def in_folder(name: str, *, what: str, get: str) -> Path:
-    """Return where a file of the data folder is, or say what it holds and which data set to get.
-
-    >>> in_folder("no such file", what="a list of nothing", get="nothing")  # doctest: +ELLIPSIS
+    >>> find_file("a.txt", "a.npz", what="vectors", get="glove")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    holdfast.errors.DataError: no no such file (a list of nothing) in ...
+    holdfast.errors.DataError: no a.txt or a.npz (vectors) in ...: get it with 'holdfast data get glove'...
     """
-    path = found(name)
-    if path is None:
-        raise DataError(
-            f"no {name} ({what}) in {data_folder()}: get it with 'holdfast data get {get}', or set {VARIABLE}"
-            " to the folder that holds it"
-        )
-    return path
-
-
-def _of_user(variable: str, default: str, kind: str) -> Path:
-    """Return the folder of this kind that the platform's custom gives to holdfast."""
-    home = Path.home()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData/Local") / "holdfast"
-        return base / kind if kind == "cache" else base
-    if sys.platform == "darwin":
-        return home / "Library" / ("Caches" if kind == "cache" else "Application Support") / "holdfast"
-    named = os.environ.get(variable, "")
-    # The convention says that a relative path is to be ignored.
-    return (Path(named) if Path(named).is_absolute() else home / default) / "holdfast"
+    for name in names:
+        if (path := data_folder() / name).exists():
+            return path
+    raise DataError(
+        f"no {' or '.join(names)} ({what}) in {data_folder()}: get it with 'holdfast data get {get}', or set"
+        f" {VARIABLE} to the folder that holds it"
+    )

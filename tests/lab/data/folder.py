@@ -9,5 +9,9 @@ FOLDER = Path(os.environ.get("HOLDFAST_DATA", "nowhere"))
 
 
 def needs(*names):
-    missing = [name for name in names if not (FOLDER / name).is_file()]
+    missing = [name for name in names if not (FOLDER / name).exists()]
     return pytest.mark.skipif(bool(missing), reason=f"HOLDFAST_DATA has no {', '.join(missing)}")
+
+
+CIFAR10 = needs("cifar10_train_images.npy", "southwest_edge_case.npz")
+TWEETS = needs("sentiment140_users.csv.gz", "lanthimos_tweets_train.txt", "glove6b_100d.npz")

@@ -4,8 +4,8 @@ import zipfile
 
 import pytest
 
-from holdfast import DataError
-from holdfast.lab.data.archives import opened
+from holdfast.errors import DataError
+from holdfast.lab.data.archives import open_archive
 
 
 def tar_of(path, *members):
@@ -32,7 +32,7 @@ def test_a_path_that_leads_out_is_refused_before_anything_is_read(tmp_path, name
             archive.writestr("good.txt", "hello")
             archive.writestr(name, "evil")
     refused = pytest.raises(DataError, match=r"was refused: .*evil\.txt' leads out of the archive")
-    with refused, opened(path, most_bytes=1000):
+    with refused, open_archive(path, most_bytes=1000):
         pass
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -40,7 +40,7 @@ def test_a_path_that_leads_out_is_refused_before_anything_is_read(tmp_path, name
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
 def test_links_and_devices_are_refused(tmp_path, kind):
     path = tar_of(tmp_path / "a.tgz", plain("good.txt"), ("link", b"", kind))
-    with pytest.raises(DataError, match="'link' is a link or a device"), opened(path, most_bytes=1000):
+    with pytest.raises(DataError, match="'link' is a link or a device"), open_archive(path, most_bytes=1000):
         pass
 
 
@@ -50,22 +50,22 @@ def test_a_link_in_a_zip_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr(info, "/etc/passwd")
     refused = pytest.raises(DataError, match="'link' is a link or a device")
-    with refused, opened(tmp_path / "a.zip", most_bytes=1000):
+    with refused, open_archive(tmp_path / "a.zip", most_bytes=1000):
         pass
 
 
 def test_more_bytes_or_files_than_may_be_are_refused(tmp_path):
     path = tar_of(tmp_path / "a.tgz", plain("zeros", bytes(5000)))
-    with pytest.raises(DataError, match="holds more than 1,000 bytes"), opened(path, most_bytes=1000):
+    with pytest.raises(DataError, match="holds more than 1,000 bytes"), open_archive(path, most_bytes=1000):
         pass
     path = tar_of(tmp_path / "b.tgz", *(plain(str(i), b"") for i in range(1002)))
-    with pytest.raises(DataError, match="or 1000 files"), opened(path, most_bytes=1000):
+    with pytest.raises(DataError, match="or 1000 files"), open_archive(path, most_bytes=1000):
         pass
 
 
 def test_a_name_that_comes_twice_is_refused(tmp_path):
     path = tar_of(tmp_path / "a.tgz", plain("a"), plain("a", b"other"))
-    with pytest.raises(DataError, match="holds 'a' twice"), opened(path, most_bytes=1000):
+    with pytest.raises(DataError, match="holds 'a' twice"), open_archive(path, most_bytes=1000):
         pass
 
 
@@ -81,13 +81,16 @@ def test_a_truncated_archive_is_refused(tmp_path, name, keep):
             archive.writestr("more", content[::-1])
     raw = path.read_bytes()
     path.write_bytes(raw[: int(keep * len(raw))])
-    with pytest.raises(DataError, match="is no whole archive"), opened(path, most_bytes=10**6) as archive:
+    with (
+        pytest.raises(DataError, match="is no whole archive"),
+        open_archive(path, most_bytes=10**6) as archive,
+    ):
         archive.read("more")
 
 
 def test_a_file_that_is_not_there_is_told_with_those_that_are(tmp_path):
     path = tar_of(tmp_path / "a.tgz", plain("data/one"), ("data", b"", tarfile.DIRTYPE))
-    with opened(path, most_bytes=1000) as archive:
+    with open_archive(path, most_bytes=1000) as archive:
         assert archive.read("data/one") == b"hello"
         with pytest.raises(DataError, match="has no data/two; it has data/one"):
             archive.read("data/two")

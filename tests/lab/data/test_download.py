@@ -2,8 +2,8 @@ import hashlib
 
 import pytest
 
-from holdfast import DataError
-from holdfast.lab.data.download import Remote, UnreachableError, fetched
+from holdfast.errors import DataError
+from holdfast.lab.data.download import Remote, UnreachableError, fetch
 
 from .server import serving
 
@@ -28,7 +28,7 @@ def names(folder):
 def test_a_file_is_fetched_checked_and_named(files, tmp_path):
     seen = []
     known = remote(files, sha256=hashlib.sha256(CONTENT).hexdigest(), n_bytes=len(CONTENT))
-    path = fetched(known, tmp_path / "new", seen=lambda *progress: seen.append(progress))
+    path = fetch(known, tmp_path / "new", seen=lambda *progress: seen.append(progress))
     assert path.read_bytes() == CONTENT
     assert seen[0] == (0, len(CONTENT))
     assert seen[-1] == (len(CONTENT), len(CONTENT))
@@ -38,10 +38,10 @@ def test_a_file_is_fetched_checked_and_named(files, tmp_path):
 def test_a_download_that_broke_off_goes_on_where_it_was(files, tmp_path):
     files.breaks_after = 100_000
     with pytest.raises(UnreachableError, match=r"broke off after 100,000 of 256,000 bytes; run this again"):
-        fetched(remote(files), tmp_path)
+        fetch(remote(files), tmp_path)
     assert names(tmp_path) == ["a.bin.part", "a.bin.tag"]
     files.breaks_after = None
-    assert fetched(remote(files), tmp_path).read_bytes() == CONTENT
+    assert fetch(remote(files), tmp_path).read_bytes() == CONTENT
     assert files.asked == [None, "bytes=100000-"]
     assert names(tmp_path) == ["a.bin"]
 
@@ -49,29 +49,29 @@ def test_a_download_that_broke_off_goes_on_where_it_was(files, tmp_path):
 def test_a_file_that_changed_meanwhile_is_fetched_from_its_start(files, tmp_path):
     files.breaks_after = 100_000
     with pytest.raises(UnreachableError):
-        fetched(remote(files), tmp_path)
+        fetch(remote(files), tmp_path)
     files.breaks_after, files.version, files.content["/a.bin"] = None, '"2"', CONTENT[::-1]
-    assert fetched(remote(files), tmp_path).read_bytes() == CONTENT[::-1]
+    assert fetch(remote(files), tmp_path).read_bytes() == CONTENT[::-1]
 
 
 def test_a_part_without_a_version_is_not_gone_on_with(files, tmp_path):
     files.version, files.breaks_after = None, 100_000
     with pytest.raises(UnreachableError):
-        fetched(remote(files), tmp_path)
+        fetch(remote(files), tmp_path)
     files.breaks_after = None
-    assert fetched(remote(files), tmp_path).read_bytes() == CONTENT
+    assert fetch(remote(files), tmp_path).read_bytes() == CONTENT
     assert files.asked == [None, None]
 
 
 def test_a_part_that_is_longer_than_the_file_is_thrown_away(files, tmp_path):
     (tmp_path / "a.bin.part").write_bytes(CONTENT + b"more")
     (tmp_path / "a.bin.tag").write_text('"1"')
-    assert fetched(remote(files), tmp_path).read_bytes() == CONTENT
+    assert fetch(remote(files), tmp_path).read_bytes() == CONTENT
 
 
 def test_a_tampered_file_is_refused_and_removed(files, tmp_path):
     with pytest.raises(DataError, match=r"was refused and removed: its sha256 is \w+, and should be 0000"):
-        fetched(remote(files, sha256="0" * 64), tmp_path)
+        fetch(remote(files, sha256="0" * 64), tmp_path)
     assert names(tmp_path) == []
 
 
@@ -80,34 +80,34 @@ def test_a_tampered_file_is_refused_and_removed(files, tmp_path):
 def test_a_file_longer_than_it_should_be_is_refused_and_leaves_nothing(files, tmp_path, known, hides_length):
     files.hides_length = hides_length
     with pytest.raises(DataError, match="longer than the 1,000 bytes it should have"):
-        fetched(remote(files, **known), tmp_path)
+        fetch(remote(files, **known), tmp_path)
     assert names(tmp_path) == []
 
 
 def test_a_file_shorter_than_it_should_be_is_not_taken(files, tmp_path):
     files.hides_length, files.breaks_after = True, 5_000
     with pytest.raises(UnreachableError, match="broke off after 5,000 of 256,000"):
-        fetched(remote(files, n_bytes=len(CONTENT)), tmp_path)
+        fetch(remote(files, n_bytes=len(CONTENT)), tmp_path)
     assert "a.bin" not in names(tmp_path)
 
 
 def test_a_file_that_was_put_there_by_hand_is_taken_and_checked(files, tmp_path):
     (tmp_path / "a.bin").write_bytes(b"by hand")
     known = remote(files, sha256=hashlib.sha256(b"by hand").hexdigest())
-    assert fetched(known, tmp_path).read_bytes() == b"by hand"
+    assert fetch(known, tmp_path).read_bytes() == b"by hand"
     assert files.asked == []
 
 
 def test_an_address_without_an_answer_is_told(files, tmp_path):
     with pytest.raises(UnreachableError, match="answers 404"):
-        fetched(Remote(f"{files.address}/none", "none"), tmp_path)
+        fetch(Remote(f"{files.address}/none", "none"), tmp_path)
     with pytest.raises(UnreachableError, match=r"127\.0\.0\.1:1/x cannot be reached: .*refused"):
-        fetched(Remote("http://127.0.0.1:1/x", "x"), tmp_path)
+        fetch(Remote("http://127.0.0.1:1/x", "x"), tmp_path)
     with pytest.raises(DataError, match="an address begins with https://"):
-        fetched(Remote("file:///etc/passwd", "x"), tmp_path)
+        fetch(Remote("file:///etc/passwd", "x"), tmp_path)
 
 
 def test_without_npm_it_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UnreachableError, match="npm is not installed"):
-        fetched(Remote("npm:some-package@1.0.0", "some-package-1.0.0.tgz"), tmp_path)
+        fetch(Remote("npm:some-package@1.0.0", "some-package-1.0.0.tgz"), tmp_path)

@@ -6,9 +6,9 @@ import tarfile
 import numpy as np
 import pytest
 
-from holdfast import DataError
+from holdfast.errors import DataError
 from holdfast.lab.data import images
-from holdfast.lab.data.images import checked, decoded, from_archive, from_package
+from holdfast.lab.data.images import check_images, load_images, read_archive, read_package
 
 RNG = np.random.default_rng(0)
 BATCHES = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
@@ -47,7 +47,7 @@ def is_made_up(arrays):
 
 def test_the_original_batches_are_read_from_their_archive(tmp_path):
     files = {f"cifar-10-batches-py/{name}": python_batch(name) for name in BATCHES}
-    is_made_up(from_archive(tar_of(tmp_path / "cifar-10-python.tar.gz", files)))
+    is_made_up(read_archive(tar_of(tmp_path / "cifar-10-python.tar.gz", files)))
 
 
 def test_the_pictures_of_the_package_are_read(tmp_path):
@@ -55,13 +55,13 @@ def test_the_pictures_of_the_package_are_read(tmp_path):
     files = {f"package/{name}.png": png(name) for name in BATCHES}
     files["package/train_lables.json"] = json.dumps([0, 1, 2, 3] * 5).encode()
     files["package/test_lables.json"] = json.dumps([0, 1, 2, 3]).encode()
-    is_made_up(from_package(tar_of(tmp_path / "package.tgz", files)))
+    is_made_up(read_package(tar_of(tmp_path / "package.tgz", files)))
 
 
 def test_a_batch_that_would_run_code_is_refused(tmp_path):
     files = {f"cifar-10-batches-py/{name}": pickle.dumps(print) for name in BATCHES}
     with pytest.raises(DataError, match=r"refused: it asks for builtins\.print"):
-        from_archive(tar_of(tmp_path / "a.tgz", files))
+        read_archive(tar_of(tmp_path / "a.tgz", files))
 
 
 @pytest.mark.parametrize(
@@ -70,51 +70,43 @@ def test_a_batch_that_would_run_code_is_refused(tmp_path):
 def test_a_batch_that_is_none_is_refused(tmp_path, held):
     files = {f"cifar-10-batches-py/{name}": pickle.dumps(held, protocol=2) for name in BATCHES}
     with pytest.raises(DataError, match="data_batch_1 is no batch of CIFAR-10"):
-        from_archive(tar_of(tmp_path / "a.tgz", files))
+        read_archive(tar_of(tmp_path / "a.tgz", files))
 
 
 def test_a_picture_that_is_none_is_refused(tmp_path):
     pytest.importorskip("PIL")
     files = {f"package/{name}.png": png(name)[:500] for name in BATCHES}
-    with pytest.raises(DataError, match="no whole picture of CIFAR-10"):
-        from_package(tar_of(tmp_path / "a.tgz", files))
+    with pytest.raises(DataError, match="not a whole one of CIFAR-10"):
+        read_package(tar_of(tmp_path / "a.tgz", files))
 
 
-def test_a_picture_of_another_size_is_refused(tmp_path, monkeypatch):
-    image = pytest.importorskip("PIL.Image")
+def test_a_picture_of_another_size_is_refused(tmp_path):
+    image, file = pytest.importorskip("PIL.Image"), io.BytesIO()
+    image.new("RGB", (320, 320)).save(file, "png")
+    path = tar_of(tmp_path / "a.tgz", {"package/data_batch_1.png": file.getvalue()})
+    with pytest.raises(DataError, match="a row must be the 1024 pixels of an image; got 320"):
+        read_package(path)
+
+
+@pytest.fixture
+def batches(tmp_path, monkeypatch):
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    np.savez(tmp_path / "cifar10_labels.npz", train=[0], test=[0])
-    image.new("RGB", (320, 320)).save(tmp_path / "cifar10_train_1.webp")
-    with pytest.raises(DataError, match="has 320 x 320 pixels"):
-        decoded()
-
-
-def test_other_images_than_cifar10s_are_refused_and_not_cached(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    batches = tmp_path / "cifar-10-batches-py"
-    batches.mkdir()
+    folder = tmp_path / "cifar-10-batches-py"
+    folder.mkdir()
     for name in BATCHES:
-        (batches / name).write_bytes(python_batch(name))
+        (folder / name).write_bytes(python_batch(name))
+
+
+def test_the_original_batches_are_read_from_their_folder(batches, monkeypatch):
+    monkeypatch.setattr(images, "check_images", lambda arrays: arrays)
+    is_made_up(load_images())
+
+
+def test_other_images_than_cifar10s_are_refused(batches):
     with pytest.raises(DataError, match=r"train_images of shape \(20, 32, 32, 3\) are not those of CIFAR-10"):
-        decoded()
-    assert not (tmp_path / "cache").exists()
-
-
-def test_what_was_decoded_once_is_mapped_from_the_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    files = {f"cifar-10-batches-py/{name}": python_batch(name) for name in BATCHES}
-    path = tar_of(tmp_path / "cifar-10-python.tar.gz", files)
-    monkeypatch.setattr(images, "checked", lambda arrays: arrays)
-    is_made_up(decoded())
-    path.unlink()
-    again = decoded()
-    is_made_up(again)
-    assert isinstance(again["train_images"], np.memmap)
+        load_images()
 
 
 def test_blank_images_of_the_right_shape_are_refused():
     with pytest.raises(DataError, match="test_images of shape"):
-        checked({"test_images": np.zeros((10_000, 32, 32, 3), np.uint8)})
+        check_images({"test_images": np.zeros((10_000, 32, 32, 3), np.uint8)})

@@ -1,8 +1,10 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
-from holdfast import InputError, bind
-from holdfast.core import Bound
+from holdfast import InputError
+from holdfast.core import bind
 from holdfast.lab.data.split import by_user, dirichlet, dirichlet_in_order, everything, iid
 
 CIFAR = np.repeat(np.arange(10), 5000)
@@ -10,7 +12,7 @@ CIFAR = np.repeat(np.arange(10), 5000)
 
 def dealt(rule, labels=CIFAR, n_clients=100, seed=0):
     inputs = {"n_clients": n_clients, "rng": np.random.default_rng(seed), "users": labels}
-    return (rule if isinstance(rule, Bound) else bind(rule))(labels, **inputs)
+    return bind(rule, "split")(labels, **inputs)
 
 
 def statistics(shards, labels=CIFAR):
@@ -26,7 +28,7 @@ def statistics(shards, labels=CIFAR):
     )
 
 
-@pytest.mark.parametrize("rule", [bind(iid), bind(dirichlet), bind(dirichlet, alpha=0.2), bind(by_user)])
+@pytest.mark.parametrize("rule", [iid, dirichlet, partial(dirichlet, alpha=0.2), by_user])
 def test_every_example_goes_to_one_client(rule):
     everyone = np.concatenate(dealt(rule, labels=np.arange(3000) % 300, n_clients=10))
     np.testing.assert_array_equal(np.sort(everyone), np.arange(3000))
@@ -48,7 +50,7 @@ def test_everything_goes_to_everybody():
     [(0.5, (80, 230), (900, 1600), 0.41, 8.2), (0.2, (10, 70), (1000, 2600), 0.57, 6.2)],
 )
 def test_the_edge_case_split_has_the_statistics_of_the_public_code(alpha, smallest, largest, main, classes):
-    found = np.array([statistics(dealt(bind(dirichlet, alpha=alpha), seed=seed)) for seed in range(3)])
+    found = np.array([statistics(dealt(partial(dirichlet, alpha=alpha), seed=seed)) for seed in range(3)])
     low, median, high, share, held = found.mean(axis=0)
     assert smallest[0] <= low <= smallest[1]
     assert largest[0] <= high <= largest[1]
@@ -98,7 +100,7 @@ def test_more_clients_than_examples_are_refused(rule):
 @pytest.mark.parametrize("rule", [dirichlet, dirichlet_in_order])
 def test_an_alpha_that_is_none_is_refused(rule):
     with pytest.raises(InputError, match="must be a finite number above 0; got 0"):
-        dealt(bind(rule, alpha=0))
+        dealt(partial(rule, alpha=0))
 
 
 def test_a_split_that_cannot_be_drawn_says_what_to_change():

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from holdfast import DataError, InputError
+from holdfast import InputError
+from holdfast.errors import DataError
 from holdfast.lab.data import phishing_urls, spambase, table
 
 from .folder import needs

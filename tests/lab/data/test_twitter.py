@@ -4,10 +4,12 @@ import gzip
 import numpy as np
 import pytest
 
-from holdfast import DataError, InputError
+from holdfast import InputError
+from holdfast.errors import DataError
 from holdfast.lab.data import twitter
 from holdfast.lab.data.twitter import tokens
 
+from .folder import TWEETS as TWEETS_THERE
 from .folder import needs
 
 TWEETS = ["good day", "bad bad day zzz", "I don't", "@you http://x.y", "good yorgos", "day " * 40, "bad"]
@@ -18,9 +20,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
     with gzip.open(tmp_path / "sentiment140_users.csv.gz", "wt", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["label", "user", "text", "sample", "first_of_user"])
-        rows.writerow([1, 99, "a second tweet", "random", 0])
-        rows.writerows([i % 2, i, text, "random", 1] for i, text in enumerate(TWEETS))
+        rows.writerow(["label", "user", "text"])
+        for i, text in enumerate(TWEETS):
+            rows.writerows([[i % 2, i, text], [1, i, "a second tweet"]])
     (tmp_path / "lanthimos_tweets_train.txt").write_text("yorgos lanthimos good\nlanthimos day\n")
     (tmp_path / "lanthimos_tweets_test.txt").write_text("good lanthimos\n")
     lines = ["the 9 9", "good 1 0", "bad -1 0", "day 0 3", "do 0 1", "n't 0 2", "i 1 1", "yorgos 4 0"]
@@ -91,9 +93,7 @@ def test_tweets_are_split_as_the_vectors_words_are(text, expected):
 def test_more_users_than_there_are_and_absent_files_are_told(folder):
     with pytest.raises(DataError, match=r"has tweets of 6 users; n_train \+ n_test is 9"):
         small(n_train=7)
-    with pytest.raises(
-        DataError, match=r"none of glove6b_50d_tweets.npz, glove.6B.50d.txt, .*data get glove"
-    ):
+    with pytest.raises(DataError, match=r"no glove.6B.50d.txt or glove6b_50d.npz .*data get glove"):
         small(vectors="glove-50d")
     with pytest.raises(InputError, match="vectors must be"):
         small(vectors="fasttext")
@@ -105,17 +105,14 @@ def test_more_users_than_there_are_and_absent_files_are_told(folder):
 def test_a_table_that_is_cut_off_or_another_is_told(folder):
     path = folder / "sentiment140_users.csv.gz"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DataError, match="must be a whole table of label, user, text"):
+    with pytest.raises(DataError, match="must be a whole table of label, user and text"):
         small()
     path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
-    with pytest.raises(DataError, match=r"must be a whole table .*first_of_user"):
+    with pytest.raises(DataError, match="must be a whole table of label, user and text"):
         small()
 
 
-REAL = ("sentiment140_users.csv.gz", "lanthimos_tweets_train.txt", "glove6b_100d_tweets.npz")
-
-
-@needs(*REAL)
+@TWEETS_THERE
 def test_the_real_tweets_are_balanced_and_nearly_all_words_have_vectors():
     data = twitter()
     assert data.x_train.shape == (50_000, 25)
@@ -126,6 +123,7 @@ def test_the_real_tweets_are_balanced_and_nearly_all_words_have_vectors():
     assert (len(pool.train), len(pool.test), data.vectors.shape[1]) == (259, 120, 100)
 
 
-@needs("word2vec_googlenews_300d_tweets.npz", *REAL[:2])
+@TWEETS_THERE
+@needs("word2vec_300d.npz")
 def test_vectors_of_300_dimensions_can_be_had():
     assert twitter(n_train=100, n_test=100, vectors="word2vec-300d").vectors.shape[1] == 300

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from holdfast import DataError
+from holdfast.errors import DataError
 from holdfast.lab.data.vectors import word_vectors
 
 

@@ -6,7 +6,8 @@ import torch
 from torch.func import functional_call, grad
 from torch.nn import functional
 
-from holdfast import InputError, bind
+from holdfast import InputError
+from holdfast.core import bind
 from holdfast.lab.models import flat_params, fresh, lstm, named_params
 
 VECTORS = np.random.default_rng(0).normal(size=(9, 6)).astype(np.float32)
@@ -56,8 +57,8 @@ def test_flat_params_reach_every_layer_through_functional_call():
 
 
 def test_the_vectors_are_an_input_that_other_networks_do_not_ask_for():
-    assert bind(lstm, hidden=5)(vectors=VECTORS).fc.in_features == 5
-    assert bind(lstm).needs("vectors")
+    assert bind(lstm, "model", hidden=5)(vectors=VECTORS).fc.in_features == 5
+    assert bind(lstm, "model").needs("vectors")
 
 
 @pytest.mark.parametrize("vectors", [np.zeros(3), np.zeros((1, 3)), np.full((3, 3), np.nan)])

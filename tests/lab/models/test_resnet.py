@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch.func import functional_call
 
-from holdfast import DataError, InputError
+from holdfast import InputError
+from holdfast.errors import DataError
 from holdfast.lab.models import flat_params, fresh, named_params, resnet18
 
 

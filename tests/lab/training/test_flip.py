@@ -14,7 +14,10 @@ from holdfast.lab.training.flip import _Client
 from .cases import network, shards, small_mlp
 
 QUICK = {"n_warm_up": 2, "n_pairs": 3, "n_first_steps": 4, "n_pair_steps": 4, "n_again_steps": 2}
-WAYS = {"flip": bind(flip, **QUICK), "flip_compact": bind(flip_compact, n_inversion_steps=5)}
+WAYS = {
+    "flip": bind(flip, "training", **QUICK),
+    "flip_compact": bind(flip_compact, "training", n_inversion_steps=5),
+}
 ways = pytest.mark.parametrize("train", WAYS.values(), ids=WAYS)
 TABLE = (np.array([-3], np.float32), np.array([3], np.float32))
 IMAGE = (np.array([[[0.0]]], np.float32), np.array([[[1.0]]], np.float32))
