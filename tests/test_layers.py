@@ -19,7 +19,7 @@ HOMES = {
     "safetensors": {"lab"},
     "PIL": {"lab"},
     "flwr": {"flower"},
-    "ray": {"files", "runs"},
+    "ray": {"_support", "files", "runs"},
     "tensorboard": {"runs"},
     "mlflow": {"runs"},
     "wandb": {"runs"},

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import advise, aggregate, compare, data, listing, merge, report, reproduce, run, theory
+from . import advise, aggregate, compare, data, listing, report, reproduce, run, theory
 from .demo import demo
 
 __all__ = ["app", "main"]
@@ -24,7 +24,6 @@ app.command("reproduce")(reproduce.reproduce_command)
 app.command("list")(listing.list_command)
 app.command("report")(report.report_command)
 app.command("aggregate")(aggregate.aggregate_command)
-app.command("merge")(merge.merge_command)
 app.command("advise")(advise.advise_command)
 app.add_typer(theory.app, name="theory")
 app.add_typer(data.app, name="data")

@@ -1,29 +1,27 @@
 """A whole round over files: clients' models in, the next global model out."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..buffers import buffer_problem, combined_buffers
-from ..core import Aggregate, Bound, bind
-from ..diagnostics import Diagnostics, Dropped
-from ..errors import DataError, InputError
-from ..screening import defend_screened
-from ..updates.layout import widened
-from ..updates.rows import CELL, Rows
-from .opening import Checkpoint, StoredTensor, open_own
-from .output import NotFiniteError, check_output, narrowed, write_model
+from .._support.cluster import connected
+from ..core import Rule, bind
+from ..defending import Defended, defend_screened
+from ..diagnostics import Diagnostics
+from ..errors import InputError
+from ..updates.forms import BUFFERS
+from ..updates.layout import NotFiniteError
+from .opening import open_own
+from .output import check_output, write_model
+from .ray_room import RayRoom
 from .room import Room, Watch, n_bytes_of
-from .round import FileRound, OpenRound, arrays_of, check_fits, open_round
-from .state import load_state, save_state
+from .round import OpenRound, open_round
+from .saving import load_memory, save_memory
 
-__all__ = ["aggregate_files", "finish_round", "run_rule"]
-
-Array = NDArray[Any]
+__all__ = ["aggregate_files"]
 
 
 def aggregate_files(
@@ -32,14 +30,25 @@ def aggregate_files(
     *,
     base: str | Path,
     out: str | Path,
+    weights: str | Path | None = None,
+    reference: str | Path | None = None,
+    state: str | Path | None = None,
+    seed: int | None = None,
+    only: Sequence[str] = (),
+    buffers: Sequence[str] = BUFFERS,
+    are_updates: bool = False,
+    explain: bool = False,
     memory: int | str = "1GB",
+    workers: str | None = None,
     watch: Watch | None = None,
-    **given: Any,
 ) -> Diagnostics:
-    """Write the next model, made of the clients' files by a rule, and return what there is to say of it.
+    """Write the next model, made of the clients' files by a rule, and return what there is to say about it.
 
-    Its bits are those of `base + defend(models, rule, base=base).update` in memory. Clients whose files
-    cannot be used are dropped, by name; `given` are the other fields of a FileRound.
+    Its bits are those of `defend(models, rule, base=base).model` in memory. Clients whose files cannot be
+    used are dropped, by name. `weights` is a JSON file with the number of examples per client, `reference`
+    the model that the server trained itself, `state` the file in which the rule's memory is kept between
+    rounds. `only` holds patterns of the tensors to aggregate, `buffers` of those that no rule applies to.
+    With `are_updates`, files hold differences from the base. `workers` is "ray", or a cluster's address.
 
     >>> import tempfile
     >>> from holdfast import median
@@ -52,132 +61,65 @@ def aggregate_files(
     >>> print(said.dropped[0])
     client dan: cannot be opened: No such file or directory
     """
-    bound = rule if isinstance(rule, Bound) else bind(rule)
-    round_ = FileRound(tuple(map(Path, clients)), Path(base), bound, **given)
-    n_bytes = n_bytes_of(memory) if isinstance(memory, str) else memory
-    room = Room(Path(out).resolve().parent, n_bytes, watch)
-    return finish_round(round_, Path(out), room)
-
-
-def finish_round(given: FileRound, out: Path, home: Room) -> Diagnostics:
-    """Run the rule over the files, wherever the home does its passes, and write what comes of it."""
-    files, result = run_rule(given, out, home)
-    assert result.diagnostics is not None
-    return _written(given, out, files, result, result.diagnostics)
-
-
-def run_rule(given: FileRound, out: Path, home: Room) -> tuple[OpenRound, Aggregate]:
-    """Return the opened files and what the rule makes of them, after all that can be wrong is checked."""
-    check_inputs(given)
-    files = open_round(given, home)
-    check_output(out, files.base)
-    home.check_holds(
-        len(given.clients) * n_bytes_held(files.base, files.buffers), "the buffers of all clients"
-    )
-    _check_base(files, given)
-    state, previous = (None, None) if given.state is None else load_state(given.state, given.rule, home)
-    result = defend_screened(
-        files.screened,
-        given.rule,
-        state=state,
-        previous=previous,
-        reference=_reference(given, files),
-        rng=np.random.default_rng(given.seed) if given.rule.needs("rng") else None,
-    )
-    return files, result
-
-
-def n_bytes_held(model: Checkpoint, names: Sequence[str]) -> int:
-    """Return how much memory the tensors of these names take."""
-    tensors = (model.tensors[name] for name in names)
-    return sum(int(np.prod(t.shape, dtype=np.int64)) * t.dtype.itemsize for t in tensors)
-
-
-def check_inputs(given: FileRound) -> None:
-    """Raise if the rule lacks something that it cannot do without."""
-    if not given.clients:
-        raise InputError("a round needs at least one client's file")
-    if given.rule.needs("reference") and given.reference is None:
-        raise InputError(
-            f"{given.rule.name} needs a reference: the file of a model trained on the server's data"
+    bound = bind(rule)
+    _check_inputs(bound, reference, state)
+    own = open_own(Path(base), name="the base")
+    check_output(Path(out), own)
+    with _room(Path(out), memory, workers, watch) as room:
+        files = open_round(
+            [Path(path) for path in clients],
+            own,
+            weights=None if weights is None else Path(weights),
+            only=only,
+            buffers=buffers,
+            are_updates=are_updates,
+            explain=explain,
+            home=room,
         )
-    if given.rule.needs("state") and given.state is None:
-        raise InputError(f"{given.rule.name} keeps a state between rounds: name a file for it")
+        defended = defend_screened(
+            files.screened,
+            bound,
+            state=None if state is None else load_memory(Path(state), bound, room),
+            reference=None if reference is None else files.update_of(Path(reference)),
+            rng=np.random.default_rng(seed) if bound.needs("rng") else None,
+        )
+        said = _written(Path(out), files, defended)
+    if state is not None and said.aggregated:
+        save_memory(Path(state), bound, defended.state)
+    return said
 
 
-def _written(
-    given: FileRound, out: Path, files: OpenRound, result: Aggregate, said: Diagnostics
-) -> Diagnostics:
-    place = out, files.base, files.screened.rows.layout, files.trained
-    try:
-        if not said.aggregated:
-            write_model(*place, None, {})
+@contextmanager
+def _room(out: Path, memory: int | str, workers: str | None, watch: Watch | None) -> Iterator[Room]:
+    """Yield the home of the rows: this process, or a cluster that is joined meanwhile."""
+    folder, n_bytes = out.resolve().parent, n_bytes_of(memory) if isinstance(memory, str) else memory
+    if workers is None:
+        yield Room(folder, n_bytes, watch)
+        return
+    with connected(workers) as n_cores:
+        yield RayRoom(folder, n_bytes, watch, n_cores=n_cores)
+
+
+def _check_inputs(rule: Rule, reference: Any, state: Any) -> None:
+    """Raise if the rule lacks something that it cannot do without."""
+    if rule.needs("reference") and reference is None:
+        raise InputError(f"{rule.name} needs a reference: the file of a model trained on the server's data")
+    if (rule.needs("state") or rule.needs("previous")) and state is None:
+        what = "a state" if rule.needs("state") else "the last update"
+        raise InputError(f"{rule.name} keeps {what} between rounds: name a file for it (state=, --state)")
+
+
+def _written(out: Path, files: OpenRound, defended: Defended) -> Diagnostics:
+    """Write the next model; the base as it is if nothing was aggregated, or would not be finite."""
+    said = defended.diagnostics
+    if said.aggregated:
+        try:
+            write_model(out, files.base, files.steps(defended.update), defended.buffers)
             return said
-        buffers, notes = _buffers(given, files, said)
-        write_model(*place, result.update, buffers)
-    except NotFiniteError:
-        write_model(*place, None, {})
-        why = "the next model would hold infinite values"
-        return replace(said, aggregated=False, notes=(*said.notes, why))
-    if given.state is not None:
-        save_state(given.state, given.rule, result.state, result.update)
-    return replace(said, notes=(*said.notes, *notes))
-
-
-def _check_base(files: OpenRound, given: FileRound) -> None:
-    """Raise if the global model is not finite: all clients would be dropped for it."""
-    base = Rows(files.screened.rows.layout, (arrays_of(files.base, files.trained),))
-    for at in range(0, base.dim, 16 * CELL):
-        if not np.isfinite(base.block(at, min(at + 16 * CELL, base.dim))).all():
-            raise DataError(f"the base, {given.base}, holds NaN or infinite values")
-
-
-def _reference(given: FileRound, files: OpenRound) -> Array | None:
-    """Return the server's own update, flat: its model less the base, or the update itself."""
-    if given.reference is None or not given.rule.needs("reference"):
-        return None
-    model = open_own(given.reference, name="the reference")
-    try:
-        check_fits(model, files.base, files.trained, is_part=True)
-    except Exception as reason:
-        raise DataError(f"the reference, {given.reference}, does not fit the base: {reason}") from None
-    rows = replace(files.screened.rows, arrays=(arrays_of(model, files.trained),), positions=None)
-    flat = rows.empty()
-    for at in range(0, rows.dim, CELL):
-        flat[at : at + CELL] = rows.block(at, min(at + CELL, rows.dim))[0]
-    return flat
-
-
-def _buffers(
-    given: FileRound, files: OpenRound, said: Diagnostics
-) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """Return the next value of every buffer as it is stored, and who was left out of them."""
-    if not files.buffers:
-        return {}, ()
-    base = _values(files.base, files.buffers)
-    sent = [_values(files.models[client], files.buffers) for client in said.clients]
-    problems = [buffer_problem(values, base) for values in sent]
-    left_out = [Dropped(c, why) for c, why in zip(said.clients, problems, strict=True) if why is not None]
-    weights = files.screened.weights
-    if weights is not None:
-        weights = weights[[files.screened.clients.index(client) for client in said.clients]]
-    is_plain = given.rule.name == "fedavg"
-    found = combined_buffers(sent, base=base, weights=weights, averaged=is_plain, clients=said.clients)
-    stored = {name: _stored(files.base.tensors[name], found[name]) for name in files.buffers}
-    return stored, tuple(f"buffers are made without {drop}" for drop in left_out)
-
-
-def _values(model: Checkpoint, names: Sequence[str]) -> dict[str, Array]:
-    """Return the buffers of one model; bfloat16, which NumPy lacks, as float32."""
-    found = {}
-    for name in names:
-        values = model.tensors[name].values()
-        is_brain = model.tensors[name].type_name == "BF16"
-        found[name] = widened(values, np.dtype(np.float32)) if is_brain else values
-    return found
-
-
-def _stored(tensor: StoredTensor, values: Array) -> Array:
-    if tensor.type_name == "BF16":
-        return narrowed(values, "bfloat16")
-    return np.asarray(values, dtype=tensor.dtype)
+        except NotFiniteError:
+            why = "the next model would not be finite"
+            said = Diagnostics(
+                said.rule, (), aggregated=False, dropped=said.dropped, notes=(why, *said.notes)
+            )
+    write_model(out, files.base, {}, {})
+    return said

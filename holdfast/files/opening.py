@@ -5,7 +5,9 @@ end the process with SIGBUS. What a client left in place of a file (a link, a pi
 """
 
 import errno
+import math
 import os
+import resource
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,16 +33,20 @@ HEADER_SLACK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class StoredFile:
-    """An open file and its header; closed when nothing refers to it any more."""
+    """An open file, closed when nothing refers to it any more; one that is unpickled is opened anew."""
 
     path: Path
     fd: int
-    header: Header
+    flags: int  # it was opened with
     stamp: tuple[int, ...]  # what changes when somebody writes to the file
 
     def __del__(self) -> None:
         """Close the file."""
         os.close(self.fd)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send what tells the file from others, not what is in it."""
+        return _opened_anew, (self.path, self.flags, self.stamp)
 
     @property
     def is_unchanged(self) -> bool:
@@ -61,6 +67,16 @@ class StoredTensor:
     def dtype(self) -> np.dtype[Any]:
         """The type of the numbers, bfloat16 being its bits."""
         return DTYPES[self.type_name]
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.shape)
+
+    @property
+    def n_bytes(self) -> int:
+        """How many bytes they take."""
+        return self.size * self.dtype.itemsize
 
     @property
     def layer(self) -> Layer:
@@ -96,7 +112,9 @@ class StoredTensor:
 class Checkpoint:
     """All tensors of a model, by name, in the order of their files and of their numbers in them."""
 
+    path: Path  # as it was given
     files: tuple[StoredFile, ...]
+    headers: tuple[Header, ...]  # of the files
     index: bytes | None = None  # of several files: the content of their index, as it is
     index_name: str = ""
     tensors: dict[str, StoredTensor] = field(init=False)
@@ -105,20 +123,15 @@ class Checkpoint:
         """List the tensors."""
         tensors = {
             tensor.name: StoredTensor(file, tensor.type_name, tensor.shape, tensor.start)
-            for file in self.files
-            for tensor in file.header.tensors
+            for file, header in zip(self.files, self.headers, strict=True)
+            for tensor in header.tensors
         }
         object.__setattr__(self, "tensors", tensors)
 
     @property
-    def is_unchanged(self) -> bool:
-        """Whether nobody has written to its files since they were opened."""
-        return all(file.is_unchanged for file in self.files)
-
-    @property
     def header_bytes(self) -> int:
         """The length of all headers."""
-        return sum(len(file.header.raw) for file in self.files)
+        return sum(len(header.raw) for header in self.headers)
 
 
 def open_own(path: Path, *, name: str) -> Checkpoint:
@@ -153,7 +166,8 @@ def _checkpoint(path: Path, *, follow: bool, limit: int) -> Checkpoint:
     if path.name.endswith(".json"):
         with _folder(path.parent, 0) as folder:
             return _indexed(path.parent, path.name, folder, flags, limit)
-    return Checkpoint((_file(path, path, None, flags, limit),))
+    file, header = _file(path, path, None, flags, limit)
+    return Checkpoint(path, (file,), (header,))
 
 
 @contextmanager
@@ -173,7 +187,8 @@ def _in_folder(path: Path, folder: int, flags: int, limit: int) -> Checkpoint:
     files = [name for name in names if name.endswith(".safetensors")]
     if indices or len(files) != 1:
         raise Unfit(f"is a folder with {len(indices)} indices and {len(files)} safetensors files, not one")
-    return Checkpoint((_file(path / files[0], files[0], folder, flags, limit),))
+    file, header = _file(path / files[0], files[0], folder, flags, limit)
+    return Checkpoint(path, (file,), (header,))
 
 
 def _indexed(path: Path, name: str, folder: int, flags: int, limit: int) -> Checkpoint:
@@ -189,27 +204,39 @@ def _indexed(path: Path, name: str, folder: int, flags: int, limit: int) -> Chec
     shards = sorted(set(places.values()))
     if any(PurePath(shard).name != shard or shard in ("", ".", "..") for shard in shards):
         raise Unfit(f"has an index, {name}, that points out of its folder")
-    files = tuple(_file(path / shard, shard, folder, flags, limit) for shard in shards)
-    told = {(tensor, shard) for tensor, shard in places.items()}
-    held = {(t.name, shard) for shard, f in zip(shards, files, strict=True) for t in f.header.tensors}
-    if told != held:
+    read = [_file(path / shard, shard, folder, flags, limit) for shard in shards]
+    held = {(t.name, shard) for shard, (_, header) in zip(shards, read, strict=True) for t in header.tensors}
+    if set(places.items()) != held:
         raise Unfit(f"has an index, {name}, that tells of other tensors than its files hold")
-    return Checkpoint(files, content, name)
+    files, headers = zip(*read, strict=True)
+    return Checkpoint(path, files, headers, content, name)
 
 
-def _file(path: Path, name: str | Path, folder: int | None, flags: int, limit: int) -> StoredFile:
-    """Return the file with its header read and checked."""
+def _file(
+    path: Path, name: str | Path, folder: int | None, flags: int, limit: int
+) -> tuple[StoredFile, Header]:
+    """Return the file, and its header read and checked."""
     with _opened(name, folder, flags) as (fd, size):
         length = header_length(os.pread(fd, 8, 0), size, limit)
         header = parsed(os.pread(fd, 8 + length, 0), size)
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
-        return StoredFile(path, os.dup(fd), header, _stamp(os.fstat(fd)))
+        return StoredFile(path.absolute(), os.dup(fd), flags, _stamp(os.fstat(fd))), header
+
+
+def _opened_anew(path: Path, flags: int, stamp: tuple[int, ...]) -> StoredFile:
+    """Return a file as another process finds it: empty if it cannot be opened, changed if it is another."""
+    try:
+        with _opened(path, None, flags) as (fd, _):
+            return StoredFile(path, os.dup(fd), flags, (*stamp[:2], *_stamp(os.fstat(fd))[2:]))
+    except (OSError, Unfit):
+        return StoredFile(path, os.open(os.devnull, os.O_RDONLY), flags, stamp)
 
 
 @contextmanager
 def _opened(name: str | Path, folder: int | None, flags: int) -> Iterator[tuple[int, int]]:
     """Open a regular file, without waiting for whoever may hold the other end of a pipe."""
+    _allow_many_files()
     fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags, dir_fd=folder)
     try:
         found = os.fstat(fd)
@@ -221,4 +248,12 @@ def _opened(name: str | Path, folder: int | None, flags: int) -> Iterator[tuple[
 
 
 def _stamp(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    # Size and time are the same on every machine that shares the file; the others may be each one's own.
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino
+
+
+def _allow_many_files() -> None:
+    """Let this process open as many files as the system allows it: clients times shards may be thousands."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -6,25 +6,21 @@ Written piece by piece beside the old output, which it replaces when it is whole
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.atomic import remove_leftovers, replacing, replacing_folder
+from .._support.atomic import remove_leftovers, replacing, replacing_folder, write_whole
 from .._support.threads import in_order
 from ..errors import DataError
-from ..updates.layout import PIECE, Layout, widened
+from ..updates.layout import FLOATS, PIECE, moved, narrowed
 from .header import Header
 from .opening import Checkpoint, StoredTensor
 
-__all__ = ["NotFiniteError", "check_output", "narrowed", "write_model", "write_tensors"]
+__all__ = ["check_output", "write_model"]
 
 Array = NDArray[Any]
-
-
-class NotFiniteError(Exception):
-    """The next model would hold infinite values."""
 
 
 def check_output(out: Path, base: Checkpoint) -> None:
@@ -48,89 +44,46 @@ def check_output(out: Path, base: Checkpoint) -> None:
 
 
 def write_model(
-    out: Path,
-    base: Checkpoint,
-    layout: Layout,
-    trained: tuple[str, ...],
-    update: Array | None,
-    buffers: Mapping[str, Array],
+    out: Path, base: Checkpoint, steps: Mapping[str, Array], buffers: Mapping[str, Array]
 ) -> None:
-    """Write the base plus the flat update, with these buffers; without an update, the base as it is."""
-    offsets = dict(zip(trained, layout.offsets, strict=False)) if update is not None else {}
+    """Write the base with some tensors moved by a flat step, and others replaced.
 
-    def pieces(tensor: StoredTensor, name: str) -> Iterator[Array]:
-        if name in buffers:
-            yield np.ascontiguousarray(buffers[name]).reshape(-1)
-            return
-        size = int(np.prod(tensor.shape, dtype=np.int64))
-
-        def made(at: int) -> Array:
-            old: Array = np.empty(min(PIECE, size - at), dtype=tensor.dtype)
-            tensor.read(at, old)
-            if name not in offsets:
-                return old
-            assert update is not None
-            start = offsets[name] + at
-            return moved(old, update[start : start + old.size], tensor.layer.type_name)
-
-        yield from in_order(made, range(0, size, PIECE))
-
+    NotFiniteError if a moved tensor would not be finite; then the output stays as it was.
+    """
     remove_leftovers(out.parent, out.name)  # of runs that were killed: they are as large as a model
+
+    def write(path: Path, header: Header) -> None:
+        with replacing(path) as file:
+            file.write(header.raw)
+            for name in (tensor.name for tensor in header.tensors):
+                tensor = base.tensors[name]
+                new = [_stored(tensor, buffers[name])] if name in buffers else _moved(tensor, steps.get(name))
+                for piece in new:
+                    file.write(piece.view(np.uint8).data)
+
     if base.index is None:
-        with replacing(out) as file:
-            _write(file, base.files[0].header, base, pieces)
+        write(out, base.headers[0])
         return
     with replacing_folder(out) as folder:
-        for stored in base.files:
-            with replacing(folder / stored.path.name) as file:
-                _write(file, stored.header, base, pieces)
-        with replacing(folder / base.index_name) as file:
-            file.write(base.index)
+        for stored, header in zip(base.files, base.headers, strict=True):
+            write(folder / stored.path.name, header)
+        write_whole(folder / base.index_name, base.index)
 
 
-def _write(file: BinaryIO, header: Header, base: Checkpoint, pieces: Any) -> None:
-    file.write(header.raw)
-    for tensor in header.tensors:
-        for piece in pieces(base.tensors[tensor.name], tensor.name):
-            file.write(piece.view(np.uint8).data)
+def _moved(tensor: StoredTensor, step: Array | None) -> Iterator[Array]:
+    """Yield the numbers of a tensor, moved by the step if there is one, a piece at a time."""
+
+    def piece(at: int) -> Array:
+        old: Array = np.empty(min(PIECE, tensor.size - at), dtype=tensor.dtype)
+        tensor.read(at, old)
+        return old if step is None else moved(old, step[at : at + PIECE], tensor.layer.type_name)
+
+    return in_order(piece, range(0, tensor.size, PIECE))
 
 
-def write_tensors(path: Path, header: Header, arrays: Mapping[str, Array]) -> None:
-    """Write a new safetensors file of our own, whole or not at all."""
-    with replacing(path) as file:
-        file.write(header.raw)
-        for tensor in header.tensors:
-            flat = np.ascontiguousarray(arrays[tensor.name]).reshape(-1)
-            for at in range(0, flat.size, PIECE):
-                file.write(flat[at : at + PIECE].view(np.uint8).data)
-
-
-def moved(old: Array, update: Array, type_name: str) -> Array:
-    """Return numbers plus their update, both in the tensor's type, as `params + update` in memory is.
-
-    >>> moved(np.ones(2, np.float32), np.array([0.5, -1.0], np.float32), "float32")
-    array([1.5, 0. ], dtype=float32)
-    """
-    wide = np.dtype(np.float64 if type_name == "float64" else np.float32)
-    step = widened(narrowed(update, type_name), wide)
-    with np.errstate(over="ignore", invalid="ignore"):
-        new = narrowed(widened(old, wide) + step, type_name)
-    if not np.isfinite(widened(new, wide)).all():
-        raise NotFiniteError
-    return new
-
-
-def narrowed(values: Array, type_name: str) -> Array:
-    """Return numbers in a tensor's type, rounded to nearest, ties to even; bfloat16 as its bits.
-
-    >>> narrowed(np.array([1.0, 1e9], np.float32), "bfloat16")
-    array([16256, 20078], dtype=uint16)
-    """
-    if type_name != "bfloat16":
-        with np.errstate(over="ignore"):
-            return values.astype(type_name, copy=False)
-    with np.errstate(over="ignore"):
-        bits = values.astype(np.float32).view(np.uint32)
-    # Half of the last bit that stays, less one unless that bit is odd: a tie goes to the even one.
-    rounded = (bits + (0x7FFF + (bits >> 16 & 1))) >> 16
-    return np.where(np.isnan(bits.view(np.float32)), 0x7FC0, rounded).astype(np.uint16)
+def _stored(tensor: StoredTensor, values: Array) -> Array:
+    """Return a buffer as the file has it; bfloat16, which NumPy lacks, was float32 meanwhile."""
+    if tensor.type_name != "BF16":
+        return np.ascontiguousarray(values, dtype=tensor.dtype)
+    limit = FLOATS["bfloat16"]
+    return narrowed(np.clip(np.atleast_1d(values), -limit, limit), "bfloat16")

@@ -76,10 +76,13 @@ class Room:
     def run(self, rows: Rows, job: Job, out: Array | None) -> Total:
         """Do a pass over all rows, and see afterwards that nobody wrote to their files meanwhile."""
         self.n_passes += 1
-        n_workers = self.n_workers(rows)
-        total = added(job, self.watched(rows.dim, parts(rows, job, out, n_workers=n_workers)))
+        total = added(job, self.watched(rows.dim, self.parts(rows, job, out)))
         check_unchanged(rows)
         return total
+
+    def parts(self, rows: Rows, job: Job, out: Array | None) -> Iterator[Part]:
+        """Yield what is found, in order."""
+        return parts(rows, job, out, n_workers=self.n_workers(rows))
 
     def check_holds(self, n_bytes: int, what: str) -> None:
         """Raise unless so much can be held in memory beside all else."""

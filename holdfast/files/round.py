@@ -1,129 +1,162 @@
-"""A round whose models lie in files: what is given as a value, and the clients' files opened and checked."""
+"""The files of a round, opened and checked against the base."""
 
-import resource
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..buffers import BUFFERS, is_named
-from ..core import Aggregate, Bound
 from ..diagnostics import Dropped
 from ..errors import DataError, InputError
-from ..screening import Screened, examples_held
-from ..updates.layout import Layout, Unfit
-from ..updates.rows import Home, Rows
+from ..screening import Screened, capped, examples_held, with_buffers
+from ..updates.forms import is_named
+from ..updates.layout import Layout, Unfit, widened
+from ..updates.rows import CELL, Rows
 from .header import FLOAT_TYPES, strict_json
 from .opening import Checkpoint, open_from_client, open_own
+from .room import Room
 
-__all__ = ["FileRound", "OpenRound", "open_round"]
+__all__ = ["OpenRound", "open_round"]
 
-
-@dataclass(frozen=True)
-class FileRound:
-    """What a round is made of: the clients' files, the global model, a rule and its inputs.
-
-    >>> from holdfast import bind, median
-    >>> FileRound((Path("clients/ann.safetensors"),), Path("base.safetensors"), bind(median)).names
-    ('ann',)
-    """
-
-    clients: tuple[Path, ...]
-    base: Path
-    rule: Bound[Aggregate]
-    weights: Path | None = None
-    reference: Path | None = None
-    state: Path | None = None
-    seed: int | None = None
-    only: tuple[str, ...] = ()  # patterns of the tensors to aggregate; the others stay as they are
-    buffers: tuple[str, ...] = BUFFERS
-    are_updates: bool = False  # the clients' files hold differences from the base
-    explain: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the clients are called: their files' bare names, whole paths where two of these are alike."""
-        bare = [path.name.removesuffix(".json").removesuffix(".index") for path in self.clients]
-        short = [name.removesuffix(".safetensors") for name in bare]
-        whole = [str(path) for path in self.clients]
-        if len(set(whole)) != len(whole):
-            twice = next(path for path in whole if whole.count(path) > 1)
-            raise InputError(f"{twice} is given twice: one file a client")
-        return tuple(short if len(set(short)) == len(short) else whole)
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class OpenRound:
-    """The files of a round: the base, those of the clients that fit it, and who was dropped."""
+    """The base, and what the clients whose files fit it have sent."""
 
     base: Checkpoint
     trained: tuple[str, ...]  # tensors that the rule aggregates, in order
-    buffers: tuple[str, ...]
     screened: Screened
-    models: dict[str, Checkpoint]
+
+    def steps(self, update: Array) -> dict[str, Array]:
+        """Return what a flat update adds to each tensor."""
+        layout = self.screened.rows.layout
+        sliced = zip(self.trained, layout.offsets, layout.offsets[1:], strict=False)
+        return {name: update[start:stop] for name, start, stop in sliced}
+
+    def update_of(self, path: Path) -> Array:
+        """Return the update in a file of the server's own, flat: a model less the base, or an update."""
+        model = open_own(path, name="the reference")
+        try:
+            _check_fits(model, self.base, self.trained, is_part=True)
+        except Unfit as reason:
+            raise DataError(f"the reference, {path}, does not fit the base: {reason}") from None
+        rows = replace(self.screened.rows, arrays=(_arrays(model, self.trained),), positions=None)
+        flat = rows.empty()
+        for at in range(0, rows.dim, CELL):
+            flat[at : at + CELL] = rows.block(at, min(at + CELL, rows.dim))[0]
+        return flat
 
 
-def open_round(given: FileRound, home: Home | None) -> OpenRound:
+def open_round(
+    clients: Sequence[Path],
+    base: Checkpoint,
+    *,
+    weights: Path | None,
+    only: Sequence[str],
+    buffers: Sequence[str],
+    are_updates: bool,
+    explain: bool,
+    home: Room,
+) -> OpenRound:
     """Open all files; a client whose file does not fit the base is dropped, with the reason."""
-    _allow_many_files()
-    base = open_own(given.base, name="the base")
-    trained, buffers = _parts(given, base)
-    counts = None if given.weights is None else sample_counts(given.weights, given.names)
-    models: dict[str, Checkpoint] = {}
-    weights, dropped = [], []
-    for number, (name, path) in enumerate(zip(given.names, given.clients, strict=True)):
+    names = client_names(clients)
+    counts = None if weights is None else sample_counts(weights, names)
+    trained, beside = _split(base, only, buffers)
+    layout = _layout(base, trained)
+    n_bytes = sum(base.tensors[name].n_bytes for name in beside)
+    home.check_holds(len(clients) * n_bytes, "the buffers of all clients")
+    arrays, held, sent, stay, dropped = [], [], [], [], []
+    for name, path, count in zip(names, clients, counts or [1] * len(names), strict=True):
         try:
             model = open_from_client(path, base)
-            check_fits(model, base, (*trained, *buffers), is_part=bool(given.only))
-            if counts is not None:
-                weights.append(examples_held(counts[number]))
-            models[name] = model
+            _check_fits(model, base, (*trained, *beside), is_part=bool(only))
+            examples, extras = examples_held(count), _values(model, beside)
         except Unfit as reason:
             dropped.append(Dropped(name, str(reason)))
-    base_arrays = arrays_of(base, trained)
-    layout = Layout(tuple(base.tensors[name].layer for name in trained), is_single=False)
-    layout = Layout(layout.layers, is_single=False, flat_dtype=layout.compute_dtype)
-    if layout.dim == 0:
-        raise DataError(f"the base, {given.base}, holds no numbers that a rule could aggregate")
-    rows = Rows(
-        layout,
-        tuple(arrays_of(model, trained) for model in models.values()),
-        None if given.are_updates else base_arrays,
-        given.explain,
-        home=home,
-    )
-    screened = Screened(rows, tuple(models), None if counts is None else np.array(weights), tuple(dropped))
-    return OpenRound(base, trained, buffers, screened, models)
+            continue
+        arrays.append(_arrays(model, trained))
+        held.append(examples)
+        sent.append(extras)
+        stay.append(name)
+    rows = Rows(layout, tuple(arrays), None if are_updates else _arrays(base, trained), explain, home=home)
+    found = Screened(rows, tuple(stay), None if counts is None else np.array(held), tuple(dropped))
+    own = _values(base, beside)
+    found = with_buffers(capped(found), base=own, sent=sent, are_differences=are_updates)
+    return OpenRound(base, trained, found)
 
 
-def arrays_of(model: Checkpoint, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return the tensors of these names."""
+def client_names(clients: Sequence[Path]) -> tuple[str, ...]:
+    """Return what the clients are called: their files' bare names, or whole paths if two of these are alike.
+
+    >>> client_names([Path("clients/ann.safetensors"), Path("bob/model.safetensors.index.json")])
+    ('ann', 'model')
+    """
+    if not clients:
+        raise InputError("a round needs at least one client's file")
+    whole = [str(path) for path in clients]
+    if len(set(whole)) != len(whole):
+        twice = next(path for path in whole if whole.count(path) > 1)
+        raise InputError(f"{twice} is given twice: one file per client")
+    bare = [path.name.removesuffix(".json").removesuffix(".index") for path in clients]
+    short = [name.removesuffix(".safetensors") for name in bare]
+    return tuple(short if len(set(short)) == len(short) else whole)
+
+
+def _arrays(model: Checkpoint, names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(model.tensors[name] for name in names)
 
 
-def _parts(given: FileRound, base: Checkpoint) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _values(model: Checkpoint, names: Sequence[str]) -> dict[str, Array]:
+    """Return the buffers of one model; bfloat16, which NumPy lacks, as float32."""
+    found = {}
+    for name in names:
+        values = model.tensors[name].values()
+        is_brain = model.tensors[name].type_name == "BF16"
+        found[name] = widened(values, np.dtype(np.float32)) if is_brain else values
+    return found
+
+
+def _layout(base: Checkpoint, trained: Sequence[str]) -> Layout:
+    """Return the form of an update, which stays flat; raise unless the base's numbers are finite.
+
+    All clients would be dropped for a base that is not.
+    """
+    layers = tuple(base.tensors[name].layer for name in trained)
+    layout = Layout(layers, is_single=False, flat_dtype=Layout(layers, is_single=False).compute_dtype)
+    if layout.dim == 0:
+        raise DataError(f"the base, {base.path}, holds no numbers that a rule could aggregate")
+    rows = Rows(layout, (_arrays(base, trained),))
+    for at in range(0, rows.dim, 16 * CELL):
+        if not np.isfinite(rows.block(at, min(at + 16 * CELL, rows.dim))).all():
+            raise DataError(f"the base, {base.path}, holds NaN or infinite values")
+    return layout
+
+
+def _split(
+    base: Checkpoint, only: Sequence[str], buffers: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of what the rule aggregates, and of the buffers beside it."""
-    chosen = [name for name in base.tensors if not given.only or is_named(name, given.only)]
-    is_trained = {
-        name: base.tensors[name].type_name in FLOAT_TYPES and not is_named(name, given.buffers)
-        for name in chosen
-    }
-    trained = tuple(name for name in chosen if is_trained[name])
+    chosen = [name for name in base.tensors if not only or is_named(name, only)]
+    trained = tuple(
+        name for name in chosen if base.tensors[name].type_name in FLOAT_TYPES and not is_named(name, buffers)
+    )
     if not trained:
-        which = f" named {', '.join(given.only)}" if given.only else ""
-        raise DataError(f"the base, {given.base}, has no tensors of floats{which}: nothing to aggregate")
-    return trained, tuple(name for name in chosen if not is_trained[name])
+        which = f" named {', '.join(only)}" if only else ""
+        raise DataError(f"the base, {base.path}, has no tensors of floats{which}: nothing to aggregate")
+    return trained, tuple(name for name in chosen if name not in set(trained))
 
 
-def check_fits(model: Checkpoint, base: Checkpoint, needed: Sequence[str], *, is_part: bool) -> None:
+def _check_fits(model: Checkpoint, base: Checkpoint, needed: Sequence[str], *, is_part: bool) -> None:
     """Raise Unfit unless the names, shapes and kinds of number are those of the base."""
     missing = [name for name in needed if name not in model.tensors]
     if missing:
         raise Unfit(f"lacks {_named(missing)}")
-    allowed = base.tensors if is_part else needed
-    foreign = [name for name in model.tensors if name not in set(allowed)]
+    allowed = base.tensors if is_part else set(needed)
+    foreign = [name for name in model.tensors if name not in allowed]
     if foreign:
         raise Unfit(f"holds {_named(foreign)}, which the base does not have")
     for name in needed:
@@ -154,10 +187,3 @@ def sample_counts(path: Path, names: Sequence[str]) -> list[Any]:
     if missing:
         raise DataError(f"weights, {path}, has no count for {_named(missing)}; it needs one for each client")
     return [counts[name] for name in names]
-
-
-def _allow_many_files() -> None:
-    """Let this process open as many files as the system allows it: clients times shards may be thousands."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != soft:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,4 +1,4 @@
-"""Small models to a file and back, for scripts that have no other way to write safetensors."""
+"""Arrays to a safetensors file and back: small models, and what a rule remembers between rounds."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,18 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from .._support.atomic import replacing
+from ..aggregators.states import memory_arrays, restored_memory
+from ..core import Memory, Rule
+from ..errors import DataError, InputError
+from ..updates.layout import PIECE
+from ..updates.rows import Home
 from .header import DTYPES, encoded
 from .opening import open_own
-from .output import write_tensors
 
-__all__ = ["load_tensors", "save_tensors"]
+__all__ = ["load_memory", "load_tensors", "save_memory", "save_tensors"]
+
+Array = NDArray[Any]
 
 TYPES = {dtype.name: name for name, dtype in DTYPES.items() if name != "BF16"} | {"bfloat16": "BF16"}
 
 
 def save_tensors(
-    path: str | Path, arrays: Mapping[str, NDArray[Any]], *, metadata: Mapping[str, str] | None = None
+    path: str | Path, arrays: Mapping[str, Array], *, metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write arrays to a safetensors file, whole or not at all.
 
@@ -36,16 +42,54 @@ def save_tensors(
             )
     forms = {name: (TYPES[array.dtype.name], array.shape) for name, array in given.items()}
     header = encoded(forms, dict(metadata or {}))
-    stored = {
-        name: array.view(np.uint16)
-        if array.dtype.name == "bfloat16"
-        else np.ascontiguousarray(array, dtype=DTYPES[TYPES[array.dtype.name]]).reshape(array.shape)
-        for name, array in given.items()
-    }
-    write_tensors(Path(path), header, stored)
+    with replacing(Path(path)) as file:
+        file.write(header.raw)
+        for tensor in header.tensors:
+            flat, dtype = np.ascontiguousarray(given[tensor.name]).reshape(-1), DTYPES[tensor.type_name]
+            bits = flat.view(np.uint16) if tensor.type_name == "BF16" else flat
+            for at in range(0, bits.size, PIECE):
+                file.write(bits[at : at + PIECE].astype(dtype, copy=False).view(np.uint8).data)
 
 
-def load_tensors(path: str | Path) -> dict[str, NDArray[Any]]:
+def load_tensors(path: str | Path) -> dict[str, Array]:
     """Return the arrays of a safetensors file, or of several with an index; bfloat16 as its bits (uint16)."""
     checkpoint = open_own(Path(path), name="the file")
     return {name: tensor.values() for name, tensor in checkpoint.tensors.items()}
+
+
+def save_memory(path: Path, rule: Rule, memory: Memory) -> None:
+    """Write what a rule remembers, whole or not at all.
+
+    >>> import tempfile
+    >>> from holdfast import centered_clipping
+    >>> from holdfast.files.room import Room
+    >>> path = Path(tempfile.mkdtemp()) / "state.safetensors"
+    >>> save_memory(path, centered_clipping, Memory(previous=np.ones(2)))
+    >>> load_memory(path, centered_clipping, Room(path.parent, 10**9)).previous
+    array([1., 1.])
+    """
+    metadata = {"holdfast": "state", "rule": rule.name}
+    save_tensors(path, memory_arrays(rule, memory), metadata=metadata)
+
+
+def load_memory(path: Path, rule: Rule, home: Home) -> Memory:
+    """Return what a rule remembers; a DataError if the file is damaged or another rule's.
+
+    Without a file it remembers nothing: this is the first round.
+    """
+    if not path.exists():
+        return Memory()
+    stored = open_own(path, name="the state")
+    metadata = stored.headers[0].metadata
+    if metadata.get("holdfast") != "state" or metadata.get("rule") != rule.name:
+        whose = metadata.get("rule", "something else")
+        raise DataError(f"the state, {path}, is that of {whose}, not of {rule.name}: choose another file")
+    arrays: dict[str, Array] = {}
+    for name, tensor in stored.tensors.items():
+        flat = home.empty(tensor.size, tensor.dtype)
+        tensor.read(0, flat)
+        arrays[name] = flat.reshape(tensor.shape)
+    try:
+        return restored_memory(rule, arrays)
+    except ValueError as error:
+        raise DataError(f"the state, {path}, does not fit: {error}") from None

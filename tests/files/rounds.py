@@ -34,16 +34,15 @@ def write_round(folder, base, models):
 
 def in_memory(base, models, rule, **given):
     """The next model as `defend` makes it of arrays in memory."""
-    names = list(base)
     if "reference" in given:
-        with np.errstate(over="ignore"):
-            given["reference"] = [
-                (given["reference"][name].astype(np.float64 if x.dtype == np.float64 else np.float32)
-                 - x.astype(np.float64 if x.dtype == np.float64 else np.float32))
-                for name, x in base.items()
-            ]  # fmt: skip
-    result = defend([list(m.values()) for m in models], rule, base=list(base.values()), **given)
-    return {name: base[name] + u for name, u in zip(names, result.update, strict=True)}, result
+        given["reference"] = {name: difference(x, base[name]) for name, x in given["reference"].items()}
+    result = defend(models, rule, base=base, **given)
+    return result.model, result
+
+
+def difference(new, old):
+    wide = np.float64 if old.dtype == np.float64 else np.float32
+    return new.astype(wide) - old.astype(wide)
 
 
 def assert_same(path, expected):

@@ -1,11 +1,11 @@
 import json
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from holdfast import aggregators as a
-from holdfast import bind, defend, invariant, median
-from holdfast.buffers import combined_buffers
+from holdfast import defend, invariant, median
 from holdfast.errors import DataError, InputError
 from holdfast.files import aggregate_files, load_tensors, save_tensors
 
@@ -40,7 +40,7 @@ def test_files_give_the_bits_of_the_call_in_memory(rule, dtype, tmp_path):
 
 
 def test_a_rule_remembers_through_its_state_file(tmp_path):
-    rule = bind(a.sparsefed, kept=0.3)
+    rule = a.sparsefed(kept=0.3)
     base, models = some_models()
     at, clients = write_round(tmp_path, base, models)
     state = None
@@ -50,38 +50,48 @@ def test_a_rule_remembers_through_its_state_file(tmp_path):
         state = result.state
         assert_same(at, base)
     stored = load_tensors(tmp_path / "state.safetensors")
-    np.testing.assert_array_equal(stored["state.error"], state.error)
-    np.testing.assert_array_equal(stored["state.norms"], state.norms)
+    np.testing.assert_array_equal(stored["state.error"], state.rule.error)
+    np.testing.assert_array_equal(stored["state.norms"], state.rule.norms)
 
 
 def test_the_last_update_is_remembered_for_the_rule_that_asks_for_it(tmp_path):
-    rule = bind(a.centered_clipping, radius=0.5)
+    rule = a.centered_clipping(radius=0.5)
     base, models = some_models()
     at, clients = write_round(tmp_path, base, models)
-    previous = None
+    state = None
     for _ in range(3):
         aggregate_files(clients, rule, base=at, out=at, state=tmp_path / "state.safetensors")
-        base, result = in_memory(base, models, rule, previous=previous)
-        previous = result.update
+        base, result = in_memory(base, models, rule, state=state)
+        state = result.state
         assert_same(at, base)
+
+
+def test_a_round_that_is_skipped_leaves_the_memory_as_it_was(tmp_path):
+    base, models = some_models()
+    at, clients = write_round(tmp_path, base, models)
+    files = {"base": at, "out": tmp_path / "next.safetensors", "state": tmp_path / "state.safetensors"}
+    aggregate_files(clients, a.centered_clipping, **files)
+    before = files["state"].read_bytes()
+    assert not aggregate_files([tmp_path / "nobody"], a.centered_clipping, **files).aggregated
+    assert files["state"].read_bytes() == before
 
 
 def test_a_state_of_another_rule_or_a_damaged_one_is_an_error(tmp_path):
     base, models = some_models()
     at, clients = write_round(tmp_path, base, models)
     files = {"base": at, "out": tmp_path / "next.safetensors", "state": tmp_path / "state.safetensors"}
-    aggregate_files(clients, bind(a.sparsefed), **files)
+    aggregate_files(clients, a.sparsefed, **files)
     with pytest.raises(DataError, match="is that of sparsefed, not of centered_clipping"):
-        aggregate_files(clients, bind(a.centered_clipping), **files)
+        aggregate_files(clients, a.centered_clipping, **files)
     raw = files["state"].read_bytes()
     files["state"].write_bytes(raw[:-3])
     with pytest.raises(DataError, match=r"the state, .* has .* bytes, but its header tells of"):
-        aggregate_files(clients, bind(a.sparsefed), **files)
+        aggregate_files(clients, a.sparsefed, **files)
     save_tensors(
         files["state"], {"state.error": np.ones(2)}, metadata={"holdfast": "state", "rule": "sparsefed"}
     )
     with pytest.raises(DataError, match="does not fit"):
-        aggregate_files(clients, bind(a.sparsefed), **files)
+        aggregate_files(clients, a.sparsefed, **files)
 
 
 def test_what_a_rule_cannot_do_without_is_asked_for(tmp_path):
@@ -90,8 +100,10 @@ def test_what_a_rule_cannot_do_without_is_asked_for(tmp_path):
     files = {"base": at, "out": tmp_path / "next.safetensors"}
     with pytest.raises(InputError, match="fltrust needs a reference"):
         aggregate_files(clients, a.fltrust, **files)
-    with pytest.raises(InputError, match="sparsefed keeps a state"):
+    with pytest.raises(InputError, match=r"sparsefed keeps a state between rounds: name a file .*--state"):
         aggregate_files(clients, a.sparsefed, **files)
+    with pytest.raises(InputError, match="centered_clipping keeps the last update between rounds: name a"):
+        aggregate_files(clients, a.centered_clipping, **files)
     with pytest.raises(InputError, match="at least one client's file"):
         aggregate_files([], median, **files)
     with pytest.raises(InputError, match="is given twice"):
@@ -109,7 +121,7 @@ def test_sample_counts_weigh_as_in_memory_and_a_lie_drops_its_client(tmp_path):
     files = {"base": at, "out": tmp_path / "next.safetensors", "weights": tmp_path / "counts.json"}
     said = aggregate_files(clients, a.fedavg, **files)
     assert "impossible sample count" in said.dropped[0].reason
-    expected, _ = in_memory(base, models, bind(a.fedavg), weights=list(counts.values()))
+    expected, _ = in_memory(base, models, a.fedavg, weights=list(counts.values()))
     assert_same(tmp_path / "next.safetensors", expected)
     for content, match in (
         ("{}", "has no count for 'c00' and 3 more"),
@@ -126,10 +138,7 @@ def test_updates_are_added_to_the_base(tmp_path):
     updates = [{name: 0.01 * x for name, x in model.items()} for model in models]
     at, clients = write_round(tmp_path, base, updates)
     aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", are_updates=True)
-    result = defend([list(u.values()) for u in updates], median, params=list(base.values()))
-    assert_same(
-        tmp_path / "next.safetensors", {n: base[n] + u for n, u in zip(base, result.update, strict=True)}
-    )
+    assert_same(tmp_path / "next.safetensors", defend(updates, median, like=base).model)
 
 
 def test_adapters_alone_are_aggregated_and_the_rest_of_the_base_stays(tmp_path):
@@ -139,7 +148,7 @@ def test_adapters_alone_are_aggregated_and_the_rest_of_the_base_stays(tmp_path):
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", only=("*lora*",))
     assert not said.dropped
     own = {name: x for name, x in base.items() if "lora" in name}
-    expected, _ = in_memory(own, adapters, bind(median))
+    expected, _ = in_memory(own, adapters, median)
     assert_same(tmp_path / "next.safetensors", {"w": base["w"], **expected})
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
     assert "lacks 'w'" in said.dropped[0].reason
@@ -147,26 +156,46 @@ def test_adapters_alone_are_aggregated_and_the_rest_of_the_base_stays(tmp_path):
         aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", only=("*adapter*",))
 
 
-@pytest.mark.parametrize("rule", [bind(a.fedavg), bind(invariant)], ids=named)
-def test_buffers_are_averaged_under_plain_averaging_and_else_their_median(rule, tmp_path):
-    base, models = some_models(5)
+def with_buffers(base, models):
     for number, model in enumerate([base, *models]):
         model["bn.running_mean"] = np.float32([number, 2.0 * number])
         model["bn.num_batches_tracked"] = np.array(10 * number)
+    return base, models
+
+
+@pytest.mark.parametrize("rule", [a.fedavg, invariant], ids=named)
+@pytest.mark.parametrize("are_updates", [False, True])
+def test_buffers_are_those_of_the_call_in_memory(rule, are_updates, tmp_path):
+    base, models = with_buffers(*some_models(5))
+    at, clients = write_round(tmp_path, base, models)
+    out = tmp_path / "next.safetensors"
+    said = aggregate_files(clients, rule, base=at, out=out, are_updates=are_updates)
+    assert not said.dropped
+    assert_same(out, defend(models, rule, **{"like" if are_updates else "base": base}).model)
+
+
+def test_a_client_with_impossible_buffers_is_dropped(tmp_path):
+    base, models = with_buffers(*some_models(5))
     models[4]["bn.num_batches_tracked"] = np.array(-1)
     at, clients = write_round(tmp_path, base, models)
-    said = aggregate_files(clients, rule, base=at, out=tmp_path / "next.safetensors")
-    assert "buffers are made without client c04: bn.num_batches_tracked holds negative" in said.notes[-1]
-    got = load_tensors(tmp_path / "next.safetensors")
-    names = ["bn.running_mean", "bn.num_batches_tracked"]
-    expected = combined_buffers(
-        [{name: model[name] for name in names} for model in models],
-        base={name: base[name] for name in names},
-        averaged=rule.name == "fedavg",
-    )
-    for name in names:
-        np.testing.assert_array_equal(got[name], expected[name])
-        assert got[name].dtype == base[name].dtype
+    said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
+    assert [str(drop) for drop in said.dropped] == [
+        "client c04: 'bn.num_batches_tracked' holds negative values"
+    ]
+    assert_same(tmp_path / "next.safetensors", in_memory(base, models[:4], median)[0])
+
+
+def test_a_buffer_of_brain_floats_stays_one_and_finite(tmp_path):
+    base, models = some_models(3)
+    largest = np.float32(3.4e38)  # which rounds to infinity in bfloat16
+    for model in (base, *models):
+        model["bn.running_mean"] = np.array([1.0, 2.0]).astype(ml_dtypes.bfloat16)
+    for model in models:
+        model["bn.running_mean"] = np.array([1.5, largest], np.float32)
+    at, clients = write_round(tmp_path, base, models)
+    aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
+    got = load_tensors(tmp_path / "next.safetensors")["bn.running_mean"].view(ml_dtypes.bfloat16)
+    assert got.tolist() == [1.5, float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)]
 
 
 def test_a_base_that_is_not_finite_or_holds_no_floats_is_an_error(tmp_path):

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from holdfast import bind, invariant, median, multi_krum
+from holdfast import invariant, median, multi_krum
 from holdfast.files import aggregate_files, load_tensors
 from holdfast.files.header import parsed
 from holdfast.files.room import Room
@@ -24,7 +24,7 @@ def test_a_hostile_file_is_dropped_by_name_with_the_reason(name, tmp_path):
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
     assert [drop.client for drop in said.dropped] == ["c02"]
     assert reason in said.dropped[0].reason
-    expected, _ = in_memory(base, [*models[:2], *models[3:]], bind(median))
+    expected, _ = in_memory(base, [*models[:2], *models[3:]], median)
     assert_same(tmp_path / "next.safetensors", expected)
 
 
@@ -42,7 +42,7 @@ class Interrupted(Room):
 
 
 @pytest.mark.parametrize("deed", ["shrinks", "grows", "is rewritten"])
-@pytest.mark.parametrize("rule", [bind(invariant), bind(multi_krum, n_malicious=1)], ids=lambda r: r.name)
+@pytest.mark.parametrize("rule", [invariant, multi_krum(n_malicious=1)], ids=lambda r: r.name)
 def test_a_file_that_changes_while_it_is_read_is_dropped(deed, rule, tmp_path, monkeypatch):
     base, models = some_models(7, shapes={"w": (40 * 32768,)})
     at, clients = write_round(tmp_path, base, models)
@@ -144,9 +144,7 @@ def test_too_few_left_for_the_rule_leave_the_model_as_it_is(tmp_path):
     base, models = some_models(5)
     at, clients = write_round(tmp_path, base, models)
     clients[0].write_bytes(b"no model")
-    said = aggregate_files(
-        clients, bind(multi_krum, n_malicious=2), base=at, out=tmp_path / "next.safetensors"
-    )
+    said = aggregate_files(clients, multi_krum(n_malicious=2), base=at, out=tmp_path / "next.safetensors")
     assert not said.aggregated
     assert "needs n >= f + 3" in said.notes[0]
     assert (tmp_path / "next.safetensors").read_bytes() == at.read_bytes()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast import bind, invariant
+from holdfast import invariant
 from holdfast.errors import InputError
 from holdfast.files import aggregate_files
 from holdfast.files.room import OWN, Room, n_bytes_of
@@ -49,14 +49,14 @@ def test_too_little_memory_is_an_error_that_says_how_much_is_needed(tmp_path):
     base, models = some_models(3)
     at, clients = write_round(tmp_path, base, models)
     with pytest.raises(InputError, match=r"3 clients need at least \d+MB of memory; got 100MB"):
-        aggregate_files(clients, bind(invariant), base=at, out=tmp_path / "next", memory="100MB")
+        aggregate_files(clients, invariant, base=at, out=tmp_path / "next", memory="100MB")
 
 
 def test_progress_counts_every_cell_of_every_pass(tmp_path):
     base, models = some_models(3, shapes={"w": (20 * 32768 + 5,)})
     at, clients = write_round(tmp_path, base, models)
     seen = []
-    aggregate_files(clients, bind(invariant), base=at, out=tmp_path / "next", watch=lambda *s: seen.append(s))
+    aggregate_files(clients, invariant, base=at, out=tmp_path / "next", watch=lambda *s: seen.append(s))
     assert seen[-1] == (1, 21, 21)
     assert [done for _, done, _ in seen] == sorted({done for _, done, _ in seen})
 
@@ -64,7 +64,8 @@ def test_progress_counts_every_cell_of_every_pass(tmp_path):
 MEASURED = """
 import re, sys
 from pathlib import Path
-from holdfast import aggregators, bind
+from holdfast import aggregators
+from holdfast.core import bind
 from holdfast.files import aggregate_files
 from benchmarks.files import AnonymousMemory
 folder = Path(sys.argv[1])
