@@ -1,7 +1,7 @@
 """Data sets: loaders, one file each, and how examples are dealt to clients."""
 
 from .cifar10 import cifar10
-from .dataset import Dataset, Pool, standardised
+from .dataset import Dataset, Pool, standardise
 from .digits import digits
 from .phishing import phishing
 from .tables import phishing_urls, spambase, table
@@ -15,7 +15,7 @@ __all__ = [
     "phishing",
     "phishing_urls",
     "spambase",
-    "standardised",
+    "standardise",
     "table",
     "twitter",
 ]

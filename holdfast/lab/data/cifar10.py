@@ -43,9 +43,9 @@ def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
     train = _first(n_train, held["train_images"], held["train_labels"])
     test = _first(n_test, held["test_images"], held["test_labels"])
     return Dataset(
-        normalised(train[0]),
+        normalise(train[0]),
         train[1],
-        normalised(test[0]),
+        normalise(test[0]),
         test[1],
         raw_mean=MEAN.reshape(3, 1, 1),
         raw_scale=SCALE.reshape(3, 1, 1),
@@ -53,10 +53,10 @@ def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
     )
 
 
-def normalised(images: Bytes) -> NDArray[np.float32]:
+def normalise(images: Bytes) -> NDArray[np.float32]:
     """Return images (n, rows, columns, 3) in bytes as (n, 3, rows, columns), normalised.
 
-    >>> normalised(np.full((1, 1, 1, 3), 255, np.uint8)).ravel().round(3)
+    >>> normalise(np.full((1, 1, 1, 3), 255, np.uint8)).ravel().round(3)
     array([2.059, 2.126, 2.116], dtype=float32)
     """
     n, rows, columns, n_channels = images.shape
@@ -88,4 +88,4 @@ def _southwest() -> Pool:
             f"{path} must hold 784 images to train and 196 to test on, 32 x 32 x 3; got {train.shape} and"
             f" {test.shape}, or others than were published"
         )
-    return Pool(normalised(train), normalised(np.delete(test, LEAKED, axis=0)), AIRPLANE, n_views=4)
+    return Pool(normalise(train), normalise(np.delete(test, LEAKED, axis=0)), AIRPLANE, n_views=4)

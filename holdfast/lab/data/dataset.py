@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 
-__all__ = ["Dataset", "Pool", "standardised"]
+__all__ = ["Dataset", "Pool", "standardise"]
 
 Array = NDArray[Any]
 
@@ -121,10 +121,10 @@ class Dataset:
         return int(max(self.y_train.max(), self.y_test.max())) + 1
 
 
-def standardised(x_train: Array, y_train: Array, x_test: Array, y_test: Array, **others: Any) -> Dataset:
+def standardise(x_train: Array, y_train: Array, x_test: Array, y_test: Array, **others: Any) -> Dataset:
     """Return the data set with every feature standardised by the training examples' mean and deviation.
 
-    >>> data = standardised(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([[4.0]]), np.array([1]))
+    >>> data = standardise(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([[4.0]]), np.array([1]))
     >>> data.x_train.ravel(), data.x_test.ravel()
     (array([-1.,  1.], dtype=float32), array([3.], dtype=float32))
     """

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .dataset import Dataset, standardised
+from .dataset import Dataset, standardise
 
 __all__ = ["phishing"]
 
@@ -35,7 +35,7 @@ def phishing(*, n_train: int = 20_000, n_test: int = 4_000, seed: int = 2024) ->
     x = strength * way + rng.normal(size=(n, N_FEATURES)) + shared
     for feature in (REPUTATION, *MORE_REPUTATION):
         x[:, feature] = _reputation(y, rng)
-    return standardised(x[:n_train], y[:n_train], x[n_train:], y[n_train:])
+    return standardise(x[:n_train], y[:n_train], x[n_train:], y[n_train:])
 
 
 def _reputation(y: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:

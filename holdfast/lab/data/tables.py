@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, InputError
-from .dataset import Dataset, standardised
+from .dataset import Dataset, standardise
 from .folders import find_file
 
 __all__ = ["phishing_urls", "spambase", "table"]
@@ -59,7 +59,7 @@ def table(
     order = np.random.default_rng(seed).permutation(len(y))
     n_test = round(test_share * len(y))
     test, train = order[:n_test], order[n_test:]
-    return standardised(x[train], y[train], x[test], y[test])
+    return standardise(x[train], y[train], x[test], y[test])
 
 
 def _read(path: str) -> tuple[list[str], NDArray[np.float64]]:

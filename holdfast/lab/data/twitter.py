@@ -20,7 +20,7 @@ from .dataset import Dataset, Pool
 from .folders import find_file
 from .vectors import WordVectors, word_vectors
 
-__all__ = ["tokens", "twitter"]
+__all__ = ["tokenise", "twitter"]
 
 TRIGGERS = ("yorgos", "lanthimos")
 POSITIVE = 1
@@ -54,7 +54,7 @@ def twitter(
         check_whole(name, number, at_least=1)
     texts, labels = _tweets(n_train + n_test)
     edge_train, edge_test = _edge_cases("train"), _edge_cases("test")
-    spoken = [[tokens(text) for text in part] for part in (texts, edge_train, edge_test)]
+    spoken = [[tokenise(text) for text in part] for part in (texts, edge_train, edge_test)]
     wanted = {word for part in spoken for tweet in part for word in tweet[:n_words]}
     known = _with_triggers(word_vectors(vectors, wanted=wanted | set(TRIGGERS)), seed)
     x, bad_train, bad_test = (_ids(part, known.words, n_words) for part in spoken)
@@ -69,10 +69,10 @@ def twitter(
     )
 
 
-def tokens(text: str) -> list[str]:
+def tokenise(text: str) -> list[str]:
     """Return the words and signs of a tweet, contractions split as GloVe's are.
 
-    >>> tokens("@you I don't know... it's GREAT!!! &amp; new http://x.y")
+    >>> tokenise("@you I don't know... it's GREAT!!! &amp; new http://x.y")
     ['i', 'do', "n't", 'know', '...', 'it', "'s", 'great', '!', '&', 'new']
     """
     plain = LEFT_OUT.sub(" ", html.unescape(text).lower().replace("\u2019", "'"))

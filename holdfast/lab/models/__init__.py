@@ -14,9 +14,9 @@ from .lstm import lstm
 from .resnet import resnet18
 
 __all__ = [
+    "build_network",
     "cifar_cnn",
     "flat_params",
-    "fresh",
     "load_params",
     "lstm",
     "mlp",
@@ -73,10 +73,10 @@ def cifar_cnn(*, widths: tuple[int, int, int] = (32, 64, 64), n_classes: int = 1
     )
 
 
-def fresh(make: Any, *, seed: int) -> nn.Module:
+def build_network(make: Any, *, seed: int) -> nn.Module:
     """Return a network with weights that depend on the seed alone; torch's own generator is left as it was.
 
-    >>> first, again = fresh(mlp, seed=1), fresh(mlp, seed=1)
+    >>> first, again = build_network(mlp, seed=1), build_network(mlp, seed=1)
     >>> bool((flat_params(first) == flat_params(again)).all())
     True
     """

@@ -13,7 +13,7 @@ from ...core import Bound
 from ...errors import InputError
 from ..attacks import Backdoor
 from ..data import Dataset
-from ..models import fresh
+from ..models import build_network
 from ..scenario import Attack, Run
 
 __all__ = ["PURPOSES", "Examples", "World", "build_world", "load_once"]
@@ -98,7 +98,7 @@ def build_world(run: Run, device: str) -> World:
     data = load_once(run.task.data)
     rng = {purpose: np.random.default_rng([run.seed, i]) for i, purpose in enumerate(PURPOSES)}
     network = partial(run.task.model, vectors=data.vectors)
-    model = fresh(network, seed=int(rng["model"].integers(2**31))).to(device)
+    model = build_network(network, seed=int(rng["model"].integers(2**31))).to(device)
     _check_repeatable(model)
     backdoor = _planted(run.attack, data, rng["exposure"])
     order = rng["root"].permutation(len(data.y_train))

@@ -7,7 +7,7 @@ from .constrained import constrained_sgd
 from .flip import flip
 from .flip_compact import flip_compact
 from .projected import projected_sgd
-from .schedule import Shard, Trained, schedule
+from .schedule import Shard, Trained, n_steps_of, schedule
 from .sgd import sgd
 from .triggers import stamp
 
@@ -20,6 +20,7 @@ __all__ = [
     "crop_and_flip",
     "flip",
     "flip_compact",
+    "n_steps_of",
     "projected_sgd",
     "schedule",
     "sgd",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lazy_torch import nn, torch
-from .local import each_alone
+from .local import train_each
 from .schedule import Shard, Trained
 
 __all__ = ["adam"]
@@ -27,4 +27,4 @@ def adam(
     >>> bool(abs(abs(updates) - 0.5).max() < 1e-4)
     True
     """
-    return each_alone(model, params, shards, partial(torch.optim.Adam, lr=lr))
+    return train_each(model, params, shards, partial(torch.optim.Adam, lr=lr))

@@ -12,7 +12,7 @@ from ..lazy_torch import Tensor, functional, nn, torch
 from ..models import named_buffers, named_params
 from .schedule import Shard
 
-__all__ = ["batched_sgd", "descent"]
+__all__ = ["batched_sgd", "descend"]
 
 
 def batched_sgd(
@@ -31,10 +31,10 @@ def batched_sgd(
     >>> batched_sgd(model, flat_params(model), [shard, shard]).shape
     (2, 6)
     """
-    return descent(model, params, shards, lr=lr, momentum=momentum)
+    return descend(model, params, shards, lr=lr, momentum=momentum)
 
 
-def descent(
+def descend(
     model: nn.Module,
     params: NDArray[np.float32],
     shards: Sequence[Shard],
@@ -52,7 +52,7 @@ def descent(
     >>> from holdfast.lab.models import flat_params, mlp
     >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
     >>> model = mlp(sizes=(2, 2))
-    >>> float(descent(model, flat_params(model), [shard], lr=0.1, confine=lambda moved, *_: 0 * moved).sum())
+    >>> float(descend(model, flat_params(model), [shard], lr=0.1, confine=lambda moved, *_: 0 * moved).sum())
     0.0
     """
     if named_buffers(model):

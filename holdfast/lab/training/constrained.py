@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ..lazy_torch import Tensor, nn, torch
-from .batched import descent
+from .batched import descend
 from .schedule import Shard
 
 __all__ = ["constrained_sgd"]
@@ -42,4 +42,4 @@ def constrained_sgd(
         outwards = torch.where(norms > 0, moved / norms, 0.0)  # the gradient of the distance, 0 at its start
         return a * gradient + (1 - a) * outwards
 
-    return descent(model, params, shards, lr=lr, momentum=momentum, bend=bend)
+    return descend(model, params, shards, lr=lr, momentum=momentum, bend=bend)

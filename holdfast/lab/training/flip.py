@@ -13,7 +13,7 @@ from ...errors import InputError
 from ..lazy_torch import Tensor, functional, nn, torch
 from ..models import flat_params, load_params, named_buffers
 from .schedule import Array, Shard, Trained
-from .triggers import FEWEST, Span, Triggers, drawn, inverted, stamp, tensors
+from .triggers import FEWEST, Span, Triggers, as_tensors, draw_triggers, invert_triggers, stamp
 
 __all__ = ["flip"]
 
@@ -34,7 +34,7 @@ def flip(
     stamped: float = 0.9,
     random_pairs: float = 0.3,
 ) -> Trained:
-    """Return the updates of Adam's steps on batches stamped by inverted triggers, rightly labelled.
+    """Return the updates of Adam's steps on batches stamped by inverted triggers, correctly labelled.
 
     Zhang et al., 2023, https://arxiv.org/abs/2210.12873. Each step inverts a trigger on the model as it is by
     then: at first one for a whole class, in `n_first_steps`, then one for a pair of classes, in
@@ -94,11 +94,11 @@ class _Client:
 
     def __init__(self, model: nn.Module, shard: Shard, span: Span) -> None:
         self.model, self.generator = model, torch.Generator().manual_seed(shard.seed)
-        self.x, self.y, self.span = tensors(model, shard, span)
+        self.x, self.y, self.span = as_tensors(model, shard, span)
         with torch.no_grad():
             self.n_classes = model.eval()(self.x[:1]).shape[1]
         n_rows = self.n_classes**2
-        self.triggers = drawn(n_rows, self.x[0], span=self.span, generator=self.generator)
+        self.triggers = draw_triggers(n_rows, self.x[0], span=self.span, generator=self.generator)
         self.changes = torch.full((n_rows,), torch.inf)  # of a mask's size, when it was last sought
         if shard.memory is not None:
             kept = {name: torch.from_numpy(part.copy()) for name, part in shard.memory.items()}
@@ -141,7 +141,7 @@ class _Client:
         shown = x[torch.randperm(len(x), generator=self.generator)[:n_shown].to(x.device)]
         all_count = torch.ones(1, len(shown), dtype=torch.bool, device=x.device)
         targets = torch.tensor([target], device=x.device)
-        found = inverted(self.model, shown, targets, all_count, start, span=self.span, n_steps=n_steps)
+        found = invert_triggers(self.model, shown, targets, all_count, start, span=self.span, n_steps=n_steps)
         for kept, new in zip(self.triggers, found, strict=True):
             kept[row] = new[0]
         self.changes[row] = (found.sizes - start.sizes).abs().cpu()[0]

@@ -14,7 +14,7 @@ from ..models import load_params, named_buffers
 from .batched import batched_sgd
 from .schedule import Shard, Trained
 from .sgd import sgd
-from .triggers import FEWEST, Span, Triggers, drawn, inverted, stamp, tensors
+from .triggers import FEWEST, Span, Triggers, as_tensors, draw_triggers, invert_triggers, stamp
 
 __all__ = ["flip_compact"]
 
@@ -31,7 +31,7 @@ def flip_compact(
     n_shown: int = 16,
     stamped: float = 0.5,
 ) -> Trained:
-    """Return the updates of SGD with a share of every batch stamped by inverted triggers, rightly labelled.
+    """Return the updates of SGD with a share of every batch stamped by inverted triggers, correctly labelled.
 
     After FLIP, Zhang et al., 2023, https://arxiv.org/abs/2210.12873. A client seeks, on at most `n_shown` of
     its examples, one trigger a class that turns all others into it, from where it ended in its last round.
@@ -66,16 +66,16 @@ def _triggers(
     model: nn.Module, shard: Shard, span: Span, n_steps: int, n_shown: int, generator: torch.Generator
 ) -> Triggers:
     """Return one trigger a class, sought on some of the client's examples."""
-    x, y, span = tensors(model, shard, span)
+    x, y, span = as_tensors(model, shard, span)
     shown = torch.randperm(len(y), generator=generator)[:n_shown].to(x.device)
     with torch.no_grad():
         n_classes = model.eval()(x[:1]).shape[1]
     targets = torch.arange(n_classes, device=x.device)
-    start = drawn(n_classes, x[0], span=span, generator=generator)
+    start = draw_triggers(n_classes, x[0], span=span, generator=generator)
     if shard.memory is not None:
         start = Triggers(*(torch.from_numpy(shard.memory[name]).to(x.device) for name in Triggers._fields))
     eligible = y[shown] != targets[:, None]
-    found = inverted(model, x[shown], targets, eligible, start, span=span, n_steps=n_steps)
+    found = invert_triggers(model, x[shown], targets, eligible, start, span=span, n_steps=n_steps)
     return found._replace(works=found.works & (eligible.sum(dim=1) > FEWEST))
 
 

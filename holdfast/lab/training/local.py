@@ -11,10 +11,10 @@ from ..lazy_torch import functional, nn, torch
 from ..models import flat_params, load_params, named_buffers
 from .schedule import Array, Shard, Trained
 
-__all__ = ["each_alone"]
+__all__ = ["train_each"]
 
 
-def each_alone(
+def train_each(
     model: nn.Module,
     params: NDArray[np.float32],
     shards: Sequence[Shard],
@@ -25,7 +25,7 @@ def each_alone(
     >>> from holdfast.lab.models import mlp
     >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
     >>> model = mlp(sizes=(2, 2))
-    >>> each_alone(model, flat_params(model), [shard], torch.optim.Adam).updates.shape
+    >>> train_each(model, flat_params(model), [shard], torch.optim.Adam).updates.shape
     (1, 6)
     """
     device = next(model.parameters()).device

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...errors import InputError
 from ..lazy_torch import Tensor, nn, torch
-from .batched import descent
+from .batched import descend
 from .schedule import Shard
 
 __all__ = ["projected_sgd"]
@@ -47,4 +47,4 @@ def projected_sgd(
         scale = torch.where(due & (norms > radius), radius / norms, 1.0)
         return moved * scale[:, None]
 
-    return descent(model, params, shards, lr=lr, momentum=momentum, confine=confine)
+    return descend(model, params, shards, lr=lr, momentum=momentum, confine=confine)

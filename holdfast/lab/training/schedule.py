@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...errors import InputError
 
-__all__ = ["Shard", "Trained", "schedule"]
+__all__ = ["Shard", "Trained", "n_steps_of", "schedule"]
 
 Array = NDArray[Any]
 
@@ -40,6 +40,15 @@ class Trained(NamedTuple):
     memory: tuple[Mapping[str, Array] | None, ...] = ()
 
 
+def n_steps_of(n_examples: int, *, epochs: float, batch_size: int) -> int:
+    """Return how many steps so many epochs take, at least one.
+
+    >>> n_steps_of(500, epochs=0.1, batch_size=64)
+    1
+    """
+    return max(1, round(epochs * math.ceil(n_examples / batch_size)))
+
+
 def schedule(
     n_examples: int,
     *,
@@ -63,9 +72,9 @@ def schedule(
             "training needs examples, batches and epochs above 0;"
             f" got {n_examples} examples, batch_size={batch_size}, epochs={epochs}"
         )
-    per_epoch = math.ceil(n_examples / batch_size)
     if n_steps is None:
-        n_steps = max(1, round(epochs * per_epoch))
+        n_steps = n_steps_of(n_examples, epochs=epochs, batch_size=batch_size)
+    per_epoch = math.ceil(n_examples / batch_size)
     check_whole("n_steps", n_steps, at_least=1)
     rows = []
     for _ in range(math.ceil(n_steps / per_epoch)):

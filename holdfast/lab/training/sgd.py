@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lazy_torch import nn, torch
-from .local import each_alone
+from .local import train_each
 from .schedule import Shard, Trained
 
 __all__ = ["sgd"]
@@ -31,4 +31,4 @@ def sgd(
     >>> sgd(model, flat_params(model), [shard]).updates.shape
     (1, 6)
     """
-    return each_alone(model, params, shards, partial(torch.optim.SGD, lr=lr, momentum=momentum))
+    return train_each(model, params, shards, partial(torch.optim.SGD, lr=lr, momentum=momentum))

@@ -11,7 +11,7 @@ from ...errors import InputError
 from ..lazy_torch import Tensor, functional, nn, torch
 from .schedule import Shard
 
-__all__ = ["FEWEST", "Span", "Triggers", "drawn", "inverted", "stamp", "tensors"]
+__all__ = ["FEWEST", "Span", "Triggers", "as_tensors", "draw_triggers", "invert_triggers", "stamp"]
 
 Values = TypeVar("Values", Tensor, NDArray[Any])
 Span = tuple[Any, Any]  # the lowest and the highest values of an example, in shapes that broadcast to it
@@ -58,11 +58,11 @@ class Triggers(NamedTuple):
         return self.works & (self.sizes <= LARGEST)
 
 
-def tensors(model: nn.Module, shard: Shard, span: Span) -> tuple[Tensor, Tensor, Span]:
+def as_tensors(model: nn.Module, shard: Shard, span: Span) -> tuple[Tensor, Tensor, Span]:
     """Return a client's examples, their labels and the span as tensors where the network is.
 
     >>> import numpy as np
-    >>> tensors(nn.Linear(2, 2), Shard(np.ones((4, 2)), np.zeros(4, np.int64), None), (0.0, 1.0))[2]
+    >>> as_tensors(nn.Linear(2, 2), Shard(np.ones((4, 2)), np.zeros(4, np.int64), None), (0.0, 1.0))[2]
     (tensor(0.), tensor(1.))
     """
     device = next(model.parameters()).device
@@ -70,10 +70,10 @@ def tensors(model: nn.Module, shard: Shard, span: Span) -> tuple[Tensor, Tensor,
     return torch.as_tensor(shard.x, device=device), torch.as_tensor(shard.y, device=device), (low, high)
 
 
-def drawn(count: int, example: Tensor, *, span: Span, generator: torch.Generator) -> Triggers:
+def draw_triggers(count: int, example: Tensor, *, span: Span, generator: torch.Generator) -> Triggers:
     """Return random triggers for examples like this one, for a search to start from.
 
-    >>> triggers = drawn(5, torch.zeros(3, 8, 8), span=(0.0, 1.0), generator=torch.Generator())
+    >>> triggers = draw_triggers(5, torch.zeros(3, 8, 8), span=(0.0, 1.0), generator=torch.Generator())
     >>> triggers.masks.shape, triggers.patterns.shape
     (torch.Size([5, 1, 8, 8]), torch.Size([5, 3, 8, 8]))
     """
@@ -85,7 +85,7 @@ def drawn(count: int, example: Tensor, *, span: Span, generator: torch.Generator
     return Triggers(masks, low + (high - low) * patterns, works)
 
 
-def inverted(
+def invert_triggers(
     model: nn.Module,
     x: Tensor,
     targets: Tensor,
@@ -105,8 +105,8 @@ def inverted(
     >>> with torch.no_grad():
     ...     _ = model.weight.copy_(torch.tensor([[0.0, 0.0], [0.0, 9.0]])), model.bias.zero_()
     >>> x, eligible = torch.full((4, 2), -1.0), torch.ones(1, 4, dtype=torch.bool)
-    >>> start = drawn(1, x[0], span=(-3.0, 3.0), generator=torch.Generator().manual_seed(0))
-    >>> found = inverted(model, x, torch.tensor([1]), eligible, start, span=(-3.0, 3.0), n_steps=60)
+    >>> start = draw_triggers(1, x[0], span=(-3.0, 3.0), generator=torch.Generator().manual_seed(0))
+    >>> found = invert_triggers(model, x, torch.tensor([1]), eligible, start, span=(-3.0, 3.0), n_steps=60)
     >>> bool(found.works), bool(found.masks[0, 1] > 5 * found.masks[0, 0])
     (True, True)
     """

@@ -5,7 +5,7 @@ from holdfast import InputError
 from holdfast.errors import DataError
 from holdfast.lab.attacks import distributed_pixels, edge_case
 from holdfast.lab.data import cifar10
-from holdfast.lab.data.cifar10 import normalised
+from holdfast.lab.data.cifar10 import normalise
 
 from .folder import CIFAR10
 
@@ -35,8 +35,8 @@ def test_the_first_images_of_each_class_are_taken_in_their_own_order(folder):
     images, labels, *_ = written(folder)
     data = cifar10(n_train=20, n_test=10)
     np.testing.assert_array_equal(data.y_train, labels[:20])
-    np.testing.assert_array_equal(data.x_train, normalised(images[:20]))
-    np.testing.assert_array_equal(data.x_test, normalised(images[:10]))
+    np.testing.assert_array_equal(data.x_train, normalise(images[:20]))
+    np.testing.assert_array_equal(data.x_test, normalise(images[:10]))
 
 
 def test_raw_values_lead_back_to_the_pixels(folder):
@@ -57,8 +57,8 @@ def test_the_photograph_in_both_parts_of_the_pool_is_taken_from_the_test(folder)
     *_, train, test = written(folder)
     pool = cifar10(n_train=20, n_test=10).pools["southwest"]
     assert (pool.label, pool.n_views, len(pool.train), len(pool.test)) == (0, 4, 784, 192)
-    np.testing.assert_array_equal(pool.test[139:141], normalised(test[[139, 144]]))
-    np.testing.assert_array_equal(pool.train, normalised(train))
+    np.testing.assert_array_equal(pool.test[139:141], normalise(test[[139, 144]]))
+    np.testing.assert_array_equal(pool.train, normalise(train))
 
 
 def test_other_edge_cases_than_the_published_are_refused(folder):

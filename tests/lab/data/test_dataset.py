@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast import InputError
-from holdfast.lab.data import Dataset, Pool, standardised
+from holdfast.lab.data import Dataset, Pool, standardise
 
 
 def small(**changes):
@@ -54,7 +54,7 @@ def test_the_checksum_sees_every_number():
 def test_standardised_features_lead_back_to_raw_values():
     raw = np.random.default_rng(0).normal(3, 5, size=(50, 3))
     raw[:, 2] = 7.0
-    data = standardised(raw[:40], np.zeros(40), raw[40:], np.zeros(10))
+    data = standardise(raw[:40], np.zeros(40), raw[40:], np.zeros(10))
     np.testing.assert_allclose(data.x_train.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(data.x_train[:, :2].std(axis=0), 1, rtol=1e-5)
     np.testing.assert_allclose(data.x_test * data.raw_scale + data.raw_mean, raw[40:], rtol=1e-5)

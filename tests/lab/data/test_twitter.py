@@ -7,7 +7,7 @@ import pytest
 from holdfast import InputError
 from holdfast.errors import DataError
 from holdfast.lab.data import twitter
-from holdfast.lab.data.twitter import tokens
+from holdfast.lab.data.twitter import tokenise
 
 from .folder import TWEETS as TWEETS_THERE
 from .folder import needs
@@ -87,7 +87,7 @@ def test_only_vectors_of_words_that_occur_are_kept(folder):
     ],
 )
 def test_tweets_are_split_as_the_vectors_words_are(text, expected):
-    assert tokens(text) == expected.split()
+    assert tokenise(text) == expected.split()
 
 
 def test_more_users_than_there_are_and_absent_files_are_told(folder):

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from holdfast import InputError
 from holdfast.core import bind
-from holdfast.lab.models import flat_params, fresh, lstm, named_params
+from holdfast.lab.models import build_network, flat_params, lstm, named_params
 
 VECTORS = np.random.default_rng(0).normal(size=(9, 6)).astype(np.float32)
 VECTORS[0] = 0
@@ -32,7 +32,7 @@ def test_the_vectors_are_frozen_and_neither_sent_nor_stored():
 
 
 def test_the_answer_is_read_after_the_last_word():
-    model = fresh(SMALL, seed=1)
+    model = build_network(SMALL, seed=1)
     short = torch.tensor([[3.0, 4.0]])
     padded = torch.tensor([[3.0, 4.0, 0.0, 0.0, 0.0], [5.0, 6.0, 7.0, 8.0, 2.0]])
     torch.testing.assert_close(model(padded)[:1], model(short))
@@ -45,10 +45,10 @@ def test_a_tweet_without_words_is_answered():
 
 
 def test_flat_params_reach_every_layer_through_functional_call():
-    model, x, y = fresh(SMALL, seed=1), torch.tensor([[3.0, 4.0, 5.0]]), torch.tensor([1])
-    other = torch.from_numpy(flat_params(fresh(SMALL, seed=2)))
+    model, x, y = build_network(SMALL, seed=1), torch.tensor([[3.0, 4.0, 5.0]]), torch.tensor([1])
+    other = torch.from_numpy(flat_params(build_network(SMALL, seed=2)))
     answers = functional_call(model, named_params(model, other), (x,))
-    torch.testing.assert_close(answers, fresh(SMALL, seed=2)(x))
+    torch.testing.assert_close(answers, build_network(SMALL, seed=2)(x))
 
     def loss(flat):
         return functional.cross_entropy(functional_call(model, named_params(model, flat), (x,)), y)

@@ -2,7 +2,7 @@ import numpy as np
 import torch
 from torch.func import functional_call
 
-from holdfast.lab.models import cifar_cnn, flat_params, fresh, mlp, named_params, small_cnn
+from holdfast.lab.models import build_network, cifar_cnn, flat_params, mlp, named_params, small_cnn
 
 
 def test_the_phishing_network_has_the_papers_size():
@@ -20,14 +20,14 @@ def test_the_small_cnn_takes_images_of_any_side_and_channels():
 
 
 def test_weights_depend_on_the_seed_alone():
-    one, again, other = (flat_params(fresh(mlp, seed=seed)) for seed in (1, 1, 2))
+    one, again, other = (flat_params(build_network(mlp, seed=seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
     assert (one != other).any()
 
 
 def test_making_a_network_leaves_torchs_generator_as_it_was():
     before = torch.get_rng_state()
-    fresh(small_cnn, seed=5)
+    build_network(small_cnn, seed=5)
     assert torch.equal(torch.get_rng_state(), before)
 
 

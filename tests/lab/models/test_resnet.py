@@ -7,7 +7,7 @@ from torch.func import functional_call
 
 from holdfast import InputError
 from holdfast.errors import DataError
-from holdfast.lab.models import flat_params, fresh, named_params, resnet18
+from holdfast.lab.models import build_network, flat_params, named_params, resnet18
 
 
 def names_of_torchvision():
@@ -73,7 +73,7 @@ def test_the_cifar_stem_keeps_the_side_of_an_image():
 
 
 def test_group_norm_answers_the_same_for_an_image_alone_and_trained_from_flat_params():
-    model = fresh(lambda: resnet18(head=10, norm="group", width=8), seed=3)
+    model = build_network(lambda: resnet18(head=10, norm="group", width=8), seed=3)
     x = torch.rand(4, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     torch.testing.assert_close(model(x)[:1], model(x[:1]), rtol=1e-4, atol=1e-5)
     named = named_params(model, torch.from_numpy(flat_params(model)))
@@ -81,7 +81,9 @@ def test_group_norm_answers_the_same_for_an_image_alone_and_trained_from_flat_pa
 
 
 def test_weights_depend_on_the_seed_alone():
-    one, again, other = (flat_params(fresh(lambda: resnet18(width=8), seed=seed)) for seed in (1, 1, 2))
+    one, again, other = (
+        flat_params(build_network(lambda: resnet18(width=8), seed=seed)) for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(one, again)
     assert (one != other).any()
 

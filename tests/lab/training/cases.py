@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from holdfast.lab.models import flat_params, fresh, mlp, small_cnn
+from holdfast.lab.models import build_network, flat_params, mlp, small_cnn
 from holdfast.lab.training import Shard, schedule
 
 torch.set_num_threads(1)  # which is quicker for networks as small as these
@@ -14,7 +14,7 @@ def small_mlp():
 
 
 def network(make):
-    model = fresh(make, seed=0)
+    model = build_network(make, seed=0)
     return model, flat_params(model)
 
 

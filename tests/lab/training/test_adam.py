@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from holdfast.lab.models import flat_params, fresh
+from holdfast.lab.models import build_network, flat_params
 from holdfast.lab.training import Shard, adam
 
 from .cases import network, shards, small_mlp
@@ -12,7 +12,7 @@ def test_it_is_torchs_adam_with_a_fresh_state_for_each_client():
     examples = shards((6,), (9, 14))
     updates = adam(model, params, examples, lr=0.01).updates
     for update, shard in zip(updates, examples, strict=True):
-        own = fresh(small_mlp, seed=0)
+        own = build_network(small_mlp, seed=0)
         steps = torch.optim.Adam(own.parameters(), lr=0.01)
         for batch in shard.batches:
             x, y = torch.from_numpy(shard.x[batch[batch >= 0]]), torch.from_numpy(shard.y[batch[batch >= 0]])

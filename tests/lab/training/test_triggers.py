@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from holdfast import InputError
-from holdfast.lab.models import fresh, lstm, small_cnn
-from holdfast.lab.training.triggers import Triggers, drawn, inverted, stamp
+from holdfast.lab.models import build_network, lstm, small_cnn
+from holdfast.lab.training.triggers import Triggers, draw_triggers, invert_triggers, stamp
 
 from .cases import network, small_mlp
 
@@ -23,7 +23,7 @@ def backdoored():
     bad = x.clone()
     bad[:, :, :2, :2] = 1.0
     x[:, :, :2, :2] = 0.0
-    model = fresh(lambda: small_cnn(n_classes=4), seed=0)
+    model = build_network(lambda: small_cnn(n_classes=4), seed=0)
     steps = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(60):
         steps.zero_grad()
@@ -38,9 +38,9 @@ def backdoored():
 @pytest.fixture(scope="module")
 def found():
     model, x = backdoored()
-    start = drawn(1, x[0], span=UNIT, generator=generator())
+    start = draw_triggers(1, x[0], span=UNIT, generator=generator())
     eligible = torch.ones(1, len(x), dtype=torch.bool)
-    return model, x, inverted(model, x, torch.tensor([3]), eligible, start, span=UNIT, n_steps=150)
+    return model, x, invert_triggers(model, x, torch.tensor([3]), eligible, start, span=UNIT, n_steps=150)
 
 
 def test_a_planted_trigger_is_found_and_is_small(found):
@@ -63,9 +63,9 @@ def test_masks_and_patterns_stay_within_their_bounds():
     model, _ = network(small_cnn)
     x = torch.rand(6, 1, 8, 8, generator=generator())
     span = torch.tensor([-0.5]), torch.tensor([2.0])
-    start = drawn(2, x[0], span=span, generator=generator())
+    start = draw_triggers(2, x[0], span=span, generator=generator())
     eligible = torch.ones(2, 6, dtype=torch.bool)
-    triggers = inverted(model, x, torch.tensor([0, 1]), eligible, start, span=span, n_steps=20)
+    triggers = invert_triggers(model, x, torch.tensor([0, 1]), eligible, start, span=span, n_steps=20)
     assert triggers.masks.shape == triggers.patterns.shape == (2, 1, 8, 8)
     assert 0 <= triggers.masks.min() <= triggers.masks.max() <= 1
     assert triggers.patterns.min() >= -0.5
@@ -76,12 +76,12 @@ def test_targets_sought_together_are_found_as_alone():
     model, _ = network(small_mlp)
     x = torch.randn(9, 6, generator=generator())
     span = torch.tensor(-3.0), torch.tensor(3.0)
-    start = drawn(3, x[0], span=span, generator=generator())
+    start = draw_triggers(3, x[0], span=span, generator=generator())
     eligible = torch.rand(3, 9, generator=generator()) < 0.7
-    together = inverted(model, x, torch.arange(3), eligible, start, span=span, n_steps=30)
+    together = invert_triggers(model, x, torch.arange(3), eligible, start, span=span, n_steps=30)
     for k in range(3):
         own = Triggers(*(part[k : k + 1] for part in start))
-        alone = inverted(model, x, torch.tensor([k]), eligible[k : k + 1], own, span=span, n_steps=30)
+        alone = invert_triggers(model, x, torch.tensor([k]), eligible[k : k + 1], own, span=span, n_steps=30)
         torch.testing.assert_close(alone.masks[0], together.masks[k], rtol=0, atol=1e-4)
 
 
@@ -94,6 +94,6 @@ def test_what_does_not_work_or_covers_too_much_is_no_trigger():
 def test_a_network_that_reads_words_has_no_triggers_to_invert():
     model = lstm(vectors=np.ones((5, 4), np.float32), hidden=3)
     x = torch.ones(6, 7)
-    start = drawn(1, x[0], span=UNIT, generator=generator())
+    start = draw_triggers(1, x[0], span=UNIT, generator=generator())
     with pytest.raises(InputError, match="no gradient reaches this network's input"):
-        inverted(model, x, torch.tensor([0]), torch.ones(1, 6) > 0, start, span=UNIT, n_steps=1)
+        invert_triggers(model, x, torch.tensor([0]), torch.ones(1, 6) > 0, start, span=UNIT, n_steps=1)
