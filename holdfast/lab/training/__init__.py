@@ -1,4 +1,4 @@
-"""Local training, one file a method. All take the same: a network, params, and shards with their batches."""
+"""Local training, one file per method. All take a network, params, and shards with their batches."""
 
 from .adam import adam
 from .augment import crop_and_flip

@@ -44,9 +44,9 @@ def descend(
     bend: Callable[[Tensor, Tensor], Tensor] | None = None,
     confine: Callable[[Tensor, int, Tensor], Tensor] | None = None,
 ) -> NDArray[np.float32]:
-    """Return one update a shard; an attacker may bend the gradients, and confine how far it has moved.
+    """Return one update per shard; an attacker may bend the gradients, and confine how far it has moved.
 
-    `bend(gradients, moved)` and `confine(moved, step, is_last)` get a row a client that is still training:
+    `bend(gradients, moved)` and `confine(moved, step, is_last)` get one row per client that still trains:
     `moved` is its way from the params, `step` counts from 1, `is_last` marks those that end here.
 
     >>> from holdfast.lab.models import flat_params, mlp

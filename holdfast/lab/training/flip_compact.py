@@ -1,4 +1,4 @@
-"""FLIP for a small budget: a client inverts one trigger a class, and trains on examples stamped with them."""
+"""FLIP for a small budget: a client inverts one trigger per class, and trains on stamped examples."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def flip_compact(
     """Return the updates of SGD with a share of every batch stamped by inverted triggers, correctly labelled.
 
     After FLIP, Zhang et al., 2023, https://arxiv.org/abs/2210.12873. A client seeks, on at most `n_shown` of
-    its examples, one trigger a class that turns all others into it, from where it ended in its last round.
+    its examples, one trigger per class that turns all others into it, from where it ended in its last round.
 
     >>> from holdfast.lab.models import flat_params, mlp
     >>> shard = Shard(np.ones((8, 2), np.float32), np.zeros(8, np.int64), np.array([[0, 1], [2, 3]]))
@@ -65,7 +65,7 @@ def flip_compact(
 def _triggers(
     model: nn.Module, shard: Shard, span: Span, n_steps: int, n_shown: int, generator: torch.Generator
 ) -> Triggers:
-    """Return one trigger a class, sought on some of the client's examples."""
+    """Return one trigger per class, sought on some of the client's examples."""
     x, y, span = as_tensors(model, shard, span)
     shown = torch.randperm(len(y), generator=generator)[:n_shown].to(x.device)
     with torch.no_grad():

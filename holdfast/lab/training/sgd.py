@@ -23,7 +23,7 @@ def sgd(
     lr: float = 0.1,
     momentum: float = 0.0,
 ) -> Trained:
-    """Return what each client's training adds to the params, one row a client.
+    """Return what each client's training adds to the params, one row per client.
 
     >>> from holdfast.lab.models import flat_params, mlp
     >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))

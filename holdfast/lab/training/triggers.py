@@ -20,7 +20,7 @@ REACHED = 0.85  # share of the examples that a trigger must send to its class
 FEWEST = 5  # examples or fewer tell nothing of a trigger
 LARGEST = 0.25  # share of an example that a trigger may cover; what covers more is another example
 PATIENCE = 10  # steps in a row with one outcome, until the price of a mask changes
-PRICE = 1.024  # of a mask over all of an example, at first: the published 1e-3 a pixel, in images of 32 x 32
+PRICE = 1.024  # of a mask over all of an example, at first: the published 1e-3 per pixel of 32 x 32
 RISE = 1.5  # of the price; it falls by RISE ** 1.5
 MARGIN = 0.01  # how far from its bounds a search starts: at a bound, tanh has no slope
 
@@ -37,7 +37,7 @@ def stamp(x: Values, mask: Values, pattern: Values) -> Values:
 
 
 class Triggers(NamedTuple):
-    """One trigger a row: its mask, its pattern, and whether it works. A mask for images has one channel.
+    """One trigger per row: its mask, its pattern, and whether it works. A mask for images has one channel.
 
     >>> Triggers(torch.full((2, 1, 8, 8), 0.1), torch.ones(2, 3, 8, 8), torch.tensor([True, False])).usable
     tensor([ True, False])

