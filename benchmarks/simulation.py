@@ -199,9 +199,11 @@ def images(*, n: int) -> Any:
 
 def resnet_round() -> dict[str, dict[str, float]]:
     """Return the seconds of a round of ResNet-18, and of its clients' training alone, at equal threads."""
+    from functools import partial
+
     import torch
 
-    from holdfast import bind, invariant
+    from holdfast import invariant
     from holdfast.lab.models import resnet18
     from holdfast.lab.scenario import Defence, Run, Task
     from holdfast.lab.simulation import simulate
@@ -209,9 +211,9 @@ def resnet_round() -> dict[str, dict[str, float]]:
     from holdfast.lab.training import sgd
 
     n_clients = N_RESNET + 1
-    data = bind(images, n=n_clients * N_IMAGES + 100)
-    task = Task("resnet", data, bind(resnet18), bind(sgd, lr=0.01), n_clients=n_clients, n_per_round=N_RESNET)
-    run = Run(task, defence=Defence("invariant", bind(invariant, tau=0.2)))
+    data = partial(images, n=n_clients * N_IMAGES + 100)
+    task = Task("resnet", data, resnet18, partial(sgd, lr=0.01), n_clients=n_clients, n_per_round=N_RESNET)
+    run = Run(task, defence=Defence("invariant", invariant(tau=0.2)))
     world = build_world(run, "cpu")
     found = {}
     for n_threads in {1, os.cpu_count() or 1}:

@@ -1,28 +1,13 @@
-"""JAX pytrees: the clients' trees flattened for a rule, and its update back in the tree's form."""
+"""JAX: the clients' pytrees in, the next one out."""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from holdfast import bind, defend, invariant
+from holdfast import defend, invariant
 
 Tree = Any
-
-
-def aggregated(params: Tree, sent: list[Tree]) -> tuple[Tree, str]:
-    """Return the next parameters and what happened; a tree of another form is dropped."""
-    leaves, form = jax.tree.flatten(params)
-
-    def flat(tree: Tree) -> Any:
-        found, theirs = jax.tree.flatten(tree)
-        return [np.asarray(leaf) for leaf in found] if theirs == form else "a tree of another form"
-
-    base = [np.asarray(leaf) for leaf in leaves]
-    result = defend([flat(tree) for tree in sent], bind(invariant, tau=0.6, alpha=0.25), base=base)
-    moved = [jnp.asarray(leaf + step) for leaf, step in zip(base, result.update, strict=True)]
-    return jax.tree.unflatten(form, moved), str(result.diagnostics)
 
 
 def loss(params: Tree, x: jax.Array, y: jax.Array) -> jax.Array:
@@ -48,10 +33,11 @@ def main() -> None:
             y = jnp.sign(x.sum(axis=1))
             sent.append(trained_by_a_client(params, x, -y if client == 0 else y))  # one of them lies
         sent[9] = {"weight": jnp.full(3, jnp.nan)}  # and one sends another tree
-        params, said = aggregated(params, sent)
+        result = defend(sent, invariant(tau=0.6, alpha=0.25), base=params)
+        params = result.model
     x = jax.random.normal(key, (1000, 3))
     accuracy = jnp.mean(jnp.sign(x @ params["weight"] + params["bias"]) == jnp.sign(x.sum(axis=1)))
-    print(said)
+    print(result.diagnostics)
     print(f"accuracy {accuracy:.2f}")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from nvflare.app_common.abstract.fl_model import FLModel, ParamsType
 from nvflare.app_common.aggregators.model_aggregator import ModelAggregator
 
-from holdfast import aggregators, bind, defend
+from holdfast import aggregators, defend
 
 
 class HoldfastAggregator(ModelAggregator):
@@ -20,27 +20,20 @@ class HoldfastAggregator(ModelAggregator):
         self.reset_stats()
 
     def accept_model(self, model: FLModel) -> None:
-        self.sent[model.meta.get("client_name", len(self.sent))] = model
+        is_difference = model.params_type == ParamsType.DIFF
+        name = model.meta.get("client_name", len(self.sent))
+        self.sent[name] = model.params if is_difference else "not a difference"  # dropped, with the reason
 
     def aggregate_model(self) -> FLModel:
-        form = [np.zeros(shape, np.float32) for shape in self.shapes.values()]
         result = defend(
-            [self.layers(model) for model in self.sent.values()],
-            bind(getattr(aggregators, self.rule), **self.settings),
-            params=form,
-            clients=list(self.sent),
+            self.sent,
+            getattr(aggregators, self.rule)(**self.settings),
+            like={name: np.zeros(shape, np.float32) for name, shape in self.shapes.items()},
             state=self.state,
         )
         self.state = result.state
         self.info(str(result.diagnostics))
-        update = dict(zip(self.shapes, result.update, strict=True))
-        return FLModel(params_type=ParamsType.DIFF, params=update)
+        return FLModel(params_type=ParamsType.DIFF, params=result.update)
 
     def reset_stats(self) -> None:
-        self.sent: dict[Any, FLModel] = {}
-
-    def layers(self, model: FLModel) -> Any:
-        params = model.params
-        if model.params_type != ParamsType.DIFF or set(params) != set(self.shapes):
-            return "not a difference of this model"  # is dropped, with the reason
-        return [np.asarray(params[name], np.float32) for name in self.shapes]
+        self.sent: dict[Any, Any] = {}

@@ -1,13 +1,14 @@
 """A task of your own: your arrays, your network, your attack and your rule are plain functions."""
 
+from functools import partial
+
 import numpy as np
 import torch
 
-from holdfast import Aggregate, bind
+from holdfast import Aggregate, rule
+from holdfast.lab import Attack, Defence, Run, Task, simulate
 from holdfast.lab.attacks import Backdoor
 from holdfast.lab.data import Dataset
-from holdfast.lab.scenario import Attack, Defence, Run, Task
-from holdfast.lab.simulation import simulate
 from holdfast.lab.training import batched_sgd
 
 
@@ -34,16 +35,19 @@ def louder(updates: np.ndarray, *, factor: float) -> np.ndarray:
     return updates * np.float32(factor)
 
 
+@rule
 def middle(updates: np.ndarray) -> Aggregate:
     return Aggregate(np.median(np.asarray(updates), axis=0))
 
 
-train = bind(batched_sgd, lr=0.2)
-task = Task("rings", bind(rings), bind(network), train, epochs=5, batch_size=16, n_clients=20, n_per_round=10)
-attack = Attack("corner", 4, bind(corner, value=2.0), crafts=(bind(louder, factor=3.0),), poison_fraction=0.3)
+train = partial(batched_sgd, lr=0.2)
+task = Task("rings", rings, network, train, epochs=5, batch_size=16, n_clients=20, n_per_round=10)
+attack = Attack(
+    "corner", 4, partial(corner, value=2.0), crafts=(partial(louder, factor=3.0),), poison_fraction=0.3
+)
 
 if __name__ == "__main__":
     torch.set_num_threads(1)  # a network this small is quickest so
-    for defence in (Defence(), Defence("middle", bind(middle))):
+    for defence in (Defence(), Defence("middle", middle)):
         *_, (last, _) = simulate(Run(task, attack, defence))
         print(f"{defence.name}: accuracy {last.accuracy:.2f}, attack success {last.attack_success:.2f}")

@@ -76,10 +76,11 @@ def defend(
     found = replace(found, rows=replace(found.rows, explain=explain or found.rows.explain))
     if reference is not None and found.form is not None:
         reference = _reference(found, reference)
-    params = like if base is None else base
-    return defend_screened(
-        found, rule, state=state, reference=reference, rng=rng, params=params, min_clients=min_clients
-    )
+    inputs = {"reference": reference, "rng": rng, "params": like if base is None else base}
+    try:
+        return defend_screened(found, rule, state=state, min_clients=min_clients, **inputs)
+    except TooFewClientsError as error:  # how many come is the clients' doing
+        return _unchanged(bind(rule), found, state or Memory(), str(error))
 
 
 def defend_screened(
@@ -93,6 +94,8 @@ def defend_screened(
     min_clients: int = 1,
 ) -> Defended:
     """Return the same of rows whose form is checked already, for callers that read rows in their own way.
+
+    Unlike `defend`, it raises TooFewClientsError if the rule is not defined for the clients that were called.
 
     >>> from holdfast import median, screen
     >>> defend_screened(screen(np.array([[1.0], [3.0], [2.0]])), median).update
@@ -111,6 +114,8 @@ def defend_screened(
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
             continue
         except TooFewClientsError as error:
+            if not found.dropped:
+                raise
             return _unchanged(bound, found, memory, str(error))
         update = _in_form(bound, found.rows.layout, result.update)
         try:

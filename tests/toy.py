@@ -1,9 +1,11 @@
 """A task so small that a round takes milliseconds, and functions that watch what a round does."""
 
+from functools import partial
+
 import numpy as np
 import torch
 
-from holdfast import Aggregate, bind
+from holdfast import Aggregate
 from holdfast.lab.data import Pool, standardised
 from holdfast.lab.models import mlp
 from holdfast.lab.scenario import Attack, Task
@@ -37,9 +39,9 @@ def mean(updates, *, clients):
 
 TOY = Task(
     "toy",
-    bind(table),
-    bind(mlp, sizes=(4, 6, 2)),
-    bind(batched_sgd, lr=0.5),
+    table,
+    partial(mlp, sizes=(4, 6, 2)),
+    partial(batched_sgd, lr=0.5),
     batch_size=8,
     n_clients=10,
     n_per_round=6,
@@ -52,4 +54,4 @@ TOY = Task(
 def attack(make, *, n_malicious=4, **settings):
     """Return an attack with this backdoor; what Attack has no field for is a setting of the backdoor."""
     own = {name: settings.pop(name) for name in list(settings) if name in Attack.__dataclass_fields__}
-    return Attack("toy", n_malicious, bind(make, **settings), **own)
+    return Attack("toy", n_malicious, partial(make, **settings), **own)

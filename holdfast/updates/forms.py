@@ -85,6 +85,7 @@ class Tree:
             if form != self.kind:
                 raise Unfit(f"wrong form: {_described(given)}, not the tree of the server's model")
             return list(found)
+        inner: Sequence[Any]
         if issubclass(self.kind, Mapping):
             inner = self._values(given)
         elif not isinstance(given, list | tuple) or is_numbers(given):
@@ -116,12 +117,14 @@ class Tree:
         if self.kind is None:
             return next(leaves)
         parts = [part._taken(leaves) for part in self.parts]
-        if not isinstance(self.kind, type):
-            return sys.modules["jax"].tree.unflatten(self.kind, parts)
-        if issubclass(self.kind, Mapping):
+        kind = self.kind
+        if not isinstance(kind, type):
+            return sys.modules["jax"].tree.unflatten(kind, parts)
+        if issubclass(kind, Mapping):
             named = dict(zip(self.names, parts, strict=True))
-            return named if self.kind is dict else _made(self.kind, named)
-        return self.kind(*parts) if hasattr(self.kind, "_fields") else self.kind(parts)
+            return named if kind is dict else _made(kind, named)
+        make: Any = kind
+        return make(*parts) if hasattr(kind, "_fields") else make(parts)
 
 
 @dataclass(frozen=True, eq=False)

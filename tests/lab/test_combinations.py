@@ -3,11 +3,13 @@
 import math
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from holdfast import InputError, TooFewClientsError, aggregators, bind
+from holdfast import InputError, aggregators
+from holdfast.errors import TooFewClientsError
 from holdfast.lab import ATTACKS, CLIENT_SIDE, TASKS, attack_named, defence_named, task_named
 from holdfast.lab.data import digits, phishing
 from holdfast.lab.scenario import Run
@@ -17,7 +19,7 @@ from ..toy import TOY
 
 FOLDER = Path(os.environ.get("HOLDFAST_DATA", "nowhere"))
 PARTS = ["none", "edge-case", "distributed", *(f"edge-case+{part}" for part in ATTACKS)]
-SMALL = {"phishing": bind(phishing, n_train=400, n_test=80), "digits": bind(digits, test_share=0.75)}
+SMALL = {"phishing": partial(phishing, n_train=400, n_test=80), "digits": partial(digits, test_share=0.75)}
 DEFENCES = [*aggregators.__all__, *CLIENT_SIDE]
 QUICK = {
     "flip": {"n_inversion_steps": 5},

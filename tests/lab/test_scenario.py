@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from holdfast import InputError, bind, krum
+from holdfast import InputError, krum
 from holdfast.lab import attack_named, task_named
 from holdfast.lab.scenario import Attack, Defence, Run
 
@@ -57,8 +57,8 @@ def test_the_key_changes_with_everything_that_changes_a_result():
         run.replace(seed=1),
         run.replace(n_rounds=4),
         run.replace(sampling="fixed"),
-        run.replace(defence=Defence("krum", bind(krum, n_malicious=2))),
-        run.replace(defence=Defence("krum", bind(krum, n_malicious=1))),
+        run.replace(defence=Defence("krum", krum(n_malicious=2))),
+        run.replace(defence=Defence("krum", krum(n_malicious=1))),
         run.replace(attack=replace(run.attack, poison_fraction=0.25)),
         run.replace(attack=replace(run.attack, train=TOY.train)),
         run.replace(attack=replace(run.attack, rounds=range(1, 2))),

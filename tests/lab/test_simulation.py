@@ -5,13 +5,16 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from holdfast import Aggregate, InputError, SparseFedState, TooFewClientsError, aggregators, bind
+from holdfast import Aggregate, InputError, aggregators
+from holdfast.aggregators.sparsefed import SparseFedState
+from holdfast.errors import TooFewClientsError
 from holdfast.lab import attack_named, task_named
 from holdfast.lab.attacks import crafts, distributed_values, edge_case, value_trigger
 from holdfast.lab.scenario import Attack, Defence, Run
@@ -35,7 +38,7 @@ def bits(run, **settings):
 
 
 def defended(rule, **settings):
-    return Defence("own", bind(rule, **settings))
+    return Defence("own", partial(rule, **settings))
 
 
 def seen(shard):
@@ -54,8 +57,8 @@ def watched(run, n_rounds=1):
         attackers.extend(seen(shard) for shard in shards)
         return idle(model, params, shards)
 
-    task = replace(run.task, train=bind(train_honest), n_rounds=n_rounds, n_per_round=run.task.n_clients)
-    records(replace(run, task=task, attack=replace(run.attack, train=bind(train_attackers))))
+    task = replace(run.task, train=train_honest, n_rounds=n_rounds, n_per_round=run.task.n_clients)
+    records(replace(run, task=task, attack=replace(run.attack, train=train_attackers)))
     return honest, attackers
 
 
@@ -97,7 +100,7 @@ def test_same_seed_same_bits_in_another_process():
 
 @pytest.mark.parametrize("rule", ["sparsefed", "weak_dp", "fltrust"])
 def test_going_on_from_a_state_gives_the_same_bits(rule):
-    craft = bind(crafts.adaptive)
+    craft = crafts.adaptive
     run = Run(TOY, replace(MARKED, crafts=(craft,)), defended(getattr(aggregators, rule))).replace(n_rounds=4)
     states = [state for _, state in simulate(run)]
     assert bits(run, after=states[1]) == bits(run)[2:]
@@ -106,7 +109,7 @@ def test_going_on_from_a_state_gives_the_same_bits(rule):
 
 def test_the_order_of_clients_and_what_attackers_draw_do_not_change_honest_training():
     seen, _ = sent(Run(TOY, MARKED).replace(n_rounds=1))
-    other, _ = sent(Run(TOY, replace(MARKED, crafts=(bind(crafts.gaussian),))).replace(n_rounds=1))
+    other, _ = sent(Run(TOY, replace(MARKED, crafts=(crafts.gaussian,))).replace(n_rounds=1))
     differ = (seen[0][1] != other[0][1]).any(axis=1)
     assert 0 < differ.sum() < len(differ)
     _, (record,) = sent(Run(TOY, MARKED).replace(n_rounds=1))
@@ -114,7 +117,7 @@ def test_the_order_of_clients_and_what_attackers_draw_do_not_change_honest_train
 
 
 def test_uniform_sampling_is_hypergeometric():
-    task = replace(TOY, train=bind(idle), n_clients=100, n_per_round=20, n_rounds=300)
+    task = replace(TOY, train=idle, n_clients=100, n_per_round=20, n_rounds=300)
     counts = np.array([record.n_attackers for record in records(Run(task, Attack("idle", 20)))])
     law = GOLDEN["hypergeometric_pmf"]["100/20/20"]
     assert counts.mean() == pytest.approx(4, abs=3 * np.sqrt(2.586 / 300))
@@ -126,7 +129,7 @@ def test_uniform_sampling_is_hypergeometric():
     "case", GOLDEN["sampling"]["fixed"], ids=lambda case: f"{case['ratio']} of {case['N']}"
 )
 def test_fixed_sampling_has_the_golden_counts(case):
-    task = replace(TOY, train=bind(idle), n_clients=100, n_per_round=case["N"], n_rounds=4)
+    task = replace(TOY, train=idle, n_clients=100, n_per_round=case["N"], n_rounds=4)
     run = Run(task, Attack("idle", round(100 * case["ratio"])), sampling="fixed")
     found = records(run)
     assert [record.n_attackers for record in found] == [case["malicious"]] * 4
@@ -135,7 +138,7 @@ def test_fixed_sampling_has_the_golden_counts(case):
 
 
 def test_who_is_malicious_is_fixed_for_the_run():
-    found = records(Run(TOY, MARKED).replace(n_rounds=30, train=bind(idle)))
+    found = records(Run(TOY, MARKED).replace(n_rounds=30, train=idle))
     assert len({client for record in found for client in record.attackers}) == 4
 
 
@@ -187,13 +190,13 @@ def test_a_rule_gets_back_what_it_keeps():
     def counting(updates, *, state=None):
         return Aggregate(np.asarray(updates).mean(axis=0), (state or 0) + 1)
 
-    assert [state.rule for _, state in simulate(Run(TOY, defence=defended(counting)))] == [1, 2, 3]
+    assert [state.memory.rule for _, state in simulate(Run(TOY, defence=defended(counting)))] == [1, 2, 3]
 
 
 def test_sparsefed_keeps_its_state():
     states = [state for _, state in simulate(Run(TOY, defence=defended(aggregators.sparsefed, kept=0.1)))]
-    assert all(isinstance(state.rule, SparseFedState) for state in states)
-    assert [len(state.rule.norms) for state in states] == [6, 12, 18]
+    assert all(isinstance(state.memory.rule, SparseFedState) for state in states)
+    assert [len(state.memory.rule.norms) for state in states] == [6, 12, 18]
 
 
 def test_the_previous_update_is_what_the_model_moved_by():
@@ -202,7 +205,7 @@ def test_the_previous_update_is_what_the_model_moved_by():
 
 
 def test_colluders_send_identical_rows_and_their_own_counts():
-    colluding = replace(MARKED, colludes=True, crafts=(bind(crafts.boost, factor=2.0),))
+    colluding = replace(MARKED, colludes=True, crafts=(partial(crafts.boost, factor=2.0),))
     seen, found = sent(Run(TOY, colluding, sampling="fixed"))
     for (clients, rows, weights), record in zip(seen, found, strict=True):
         theirs = rows[np.isin(clients, record.attackers)]
@@ -220,7 +223,7 @@ def test_a_colluding_leader_trains_on_the_examples_of_all_in_the_steps_of_one():
 
 
 def test_attackers_train_in_their_own_way():
-    near = replace(MARKED, train=bind(projected_sgd, lr=0.5, radius=0.01))
+    near = replace(MARKED, train=partial(projected_sgd, lr=0.5, radius=0.01))
     seen, found = sent(Run(TOY, near, sampling="fixed"))
     for (clients, rows, _), record in zip(seen, found, strict=True):
         lengths = np.linalg.norm(rows, axis=1)
@@ -233,7 +236,7 @@ def test_a_hostile_craft_does_not_stop_the_round():
     def broken(updates):
         return np.full_like(updates, np.nan)
 
-    for record in records(Run(TOY, replace(MARKED, crafts=(bind(broken),)), sampling="fixed")):
+    for record in records(Run(TOY, replace(MARKED, crafts=(broken,)), sampling="fixed")):
         assert {dropped.client for dropped in record.diagnostics.dropped} == set(record.attackers)
         assert record.accuracy > 0
 
@@ -243,7 +246,7 @@ def test_a_hostile_craft_does_not_stop_the_round():
     [(crafts.adaptive_oracle, {}), (crafts.adaptive_simulated, {}), (crafts.alie, {"z": 0.5})],
 )
 def test_crafts_get_what_they_ask_for(craft, settings):
-    run = Run(TOY, replace(MARKED, crafts=(bind(craft, **settings),)), sampling="fixed")
+    run = Run(TOY, replace(MARKED, crafts=(partial(craft, **settings),)), sampling="fixed")
     assert bits(run)[0] != bits(run.replace(attack=MARKED))[0]
 
 
@@ -298,7 +301,7 @@ def with_statistics():
 @pytest.mark.parametrize("rule", ["fedavg", "invariant"])
 def test_a_networks_buffers_are_combined_and_go_on_with_the_state(rule):
     run = Run(TOY, MARKED, defended(getattr(aggregators, rule))).replace(
-        model=bind(with_statistics), train=bind(sgd, lr=0.3), n_rounds=6
+        model=with_statistics, train=partial(sgd, lr=0.3), n_rounds=6
     )
     states = [state for _, state in simulate(run)]
     counts = [int(state.buffers["1.num_batches_tracked"]) for state in states]
@@ -315,12 +318,12 @@ def test_an_attackers_buffers_are_outvoted_unless_the_server_averages():
             buffers=tuple({k: v + 1000 for k, v in own.items()} for own in trained.buffers)
         )
 
-    task = replace(TOY, model=bind(with_statistics), train=bind(sgd, lr=0.1), n_rounds=1)
+    task = replace(TOY, model=with_statistics, train=partial(sgd, lr=0.1), n_rounds=1)
     means = {}
     for rule in ("fedavg", "median"):
         run = Run(
             task,
-            replace(MARKED, n_malicious=2, train=bind(loud)),
+            replace(MARKED, n_malicious=2, train=loud),
             defended(getattr(aggregators, rule)),
             sampling="fixed",
         )
@@ -337,13 +340,13 @@ def test_a_client_gets_back_what_its_training_kept():
         seen.extend(int(own["n"]) for own in kept)
         return Trained(np.zeros((len(shards), params.size), np.float32), memory=kept)
 
-    states = [state for _, state in simulate(Run(TOY).replace(train=bind(counting), n_rounds=4))]
+    states = [state for _, state in simulate(Run(TOY).replace(train=counting, n_rounds=4))]
     assert max(seen) > 1
-    assert sum(int(own["n"]) for own in states[-1].memory.values()) == 4 * 6
+    assert sum(int(own["n"]) for own in states[-1].kept.values()) == 4 * 6
 
 
 def test_a_warm_start_begins_with_the_servers_own_examples():
-    cold, warm = (records(Run(TOY).replace(warm_epochs=epochs, train=bind(idle)))[-1] for epochs in (0, 5))
+    cold, warm = (records(Run(TOY).replace(warm_epochs=epochs, train=idle))[-1] for epochs in (0, 5))
     assert cold.accuracy == warm.accuracy
     cold, warm = (records(Run(TOY).replace(warm_epochs=epochs, n_rounds=1))[-1] for epochs in (0, 20))
     assert warm.accuracy > cold.accuracy
@@ -354,9 +357,9 @@ def test_examples_are_augmented_anew_each_round_and_a_trigger_stays_in_its_place
         return x * float(rng.choice([-1, 1]))
 
     run = Run(TOY, attack(distributed_values, features=(2,), value=TRIGGER, n_parts=1)).replace(
-        augment=bind(mirrored)
+        augment=mirrored
     )
-    still = replace(run.attack, backdoor=bind(unmoved))
+    still = replace(run.attack, backdoor=unmoved)
     signs = [np.sign(shard.x[:, 3]).sum() for shard in watched(run, n_rounds=4)[0]]
     assert len(set(np.sign(signs))) > 1
     marked = np.concatenate([shard.x[:, 2] for shard in watched(run.replace(attack=still), n_rounds=4)[1]])
@@ -372,7 +375,7 @@ def test_a_network_that_draws_random_numbers_is_refused():
         return torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.Dropout(0.5))
 
     with pytest.raises(InputError, match="cannot repeat"):
-        records(Run(TOY).replace(model=bind(drawing)))
+        records(Run(TOY).replace(model=drawing))
 
 
 def test_training_that_returns_the_wrong_shape_is_named():
@@ -380,4 +383,51 @@ def test_training_that_returns_the_wrong_shape_is_named():
         return np.zeros((1, 1))
 
     with pytest.raises(InputError, match="wrong must return an update of"):
-        records(Run(TOY).replace(train=bind(wrong)))
+        records(Run(TOY).replace(train=wrong))
+
+
+def test_the_server_takes_as_many_steps_on_its_own_examples_as_a_client():
+    taken = []
+
+    def counted(model, params, shards):
+        taken.extend(len(shard.batches) for shard in shards)
+        return np.ones((len(shards), params.size), np.float32)
+
+    task = replace(TOY, train=counted, n_root=60, n_rounds=1, batch_size=4, epochs=3)
+    records(Run(task, defence=defended(aggregators.fltrust)))
+    assert len(taken) == TOY.n_per_round + 1
+    assert taken[-1] == int(np.median(taken[:-1]))
+    assert taken[-1] < 3 * 60 / 4
+
+
+def test_a_round_without_an_update_leaves_model_buffers_and_last_update_as_they_were():
+    def nothing(updates):
+        return np.full_like(updates, np.nan)
+
+    everybody = replace(MARKED, n_malicious=TOY.n_clients, crafts=(nothing,), rounds=range(2, 3))
+    task = replace(TOY, model=with_statistics, train=partial(sgd, lr=0.1), n_rounds=3)
+    (_, first), (record, second), (_, third) = simulate(
+        Run(task, everybody, defended(aggregators.centered_clipping))
+    )
+    assert not record.diagnostics.aggregated
+    np.testing.assert_array_equal(second.params, first.params)
+    assert second.previous is first.previous
+    assert second.memory.previous is first.memory.previous
+    for name, values in first.buffers.items():
+        np.testing.assert_array_equal(second.buffers[name], values)
+    assert (third.params != second.params).any()
+
+
+def test_each_craft_of_a_round_draws_numbers_of_its_own():
+    drawn = []
+
+    def first(updates, *, rng):
+        drawn.append(rng.random())
+        return updates
+
+    def second(updates, *, rng):
+        drawn.append(rng.random())
+        return updates
+
+    records(Run(TOY, replace(MARKED, crafts=(first, second)), sampling="fixed").replace(n_rounds=2))
+    assert len(set(drawn)) == 4

@@ -18,7 +18,7 @@ from ...errors import InputError
 from ...screening import fitting, with_buffers
 from ..models import flat_params, named_buffers
 from ..scenario import Run, Task
-from ..training import Shard, Trained, schedule
+from ..training import Shard, Trained, n_steps_of, schedule
 from .clients import Workers, workers
 from .world import Examples, World, build_world, load_once
 
@@ -125,7 +125,7 @@ class _Round:
             with_buffers(found, base=before.buffers, sent=sent.buffers),
             defence.aggregate,
             state=before.memory,
-            reference=self._reference() if defence.aggregate.needs("reference") else None,
+            reference=self._reference(clients) if defence.aggregate.needs("reference") else None,
             rng=world.stream("rule", self.number),
         )
         moved = result.diagnostics.aggregated
@@ -200,10 +200,15 @@ class _Round:
             span=self.world.data.span,
         )
 
-    def shard(self, client: int, x: Any, y: Any, *, epochs: float | None = None) -> Shard:
+    def shard(
+        self, client: int, x: Any, y: Any, *, epochs: float | None = None, n_steps: int | None = None
+    ) -> Shard:
+        """Return a client's examples in the order it sees them; the server counts as one more client."""
         task = self.world.run.task
         rng = self.world.stream("batches", self.number, client)
-        batches = schedule(len(y), epochs=epochs or task.epochs, batch_size=task.batch_size, rng=rng)
+        batches = schedule(
+            len(y), epochs=epochs or task.epochs, batch_size=task.batch_size, rng=rng, n_steps=n_steps
+        )
         seed = int(self.world.stream("train", self.number, client).integers(2**31))
         return Shard(x, y, batches, seed, self.before.kept.get(client))
 
@@ -237,12 +242,19 @@ class _Round:
             np.repeat(alone.updates, n_clones, axis=0), alone.buffers * n_clones, alone.memory * n_clones
         )
 
-    def _reference(self) -> NDArray[np.float32]:
-        """Return the server's own update, from its root examples, trained as a client trains."""
-        server = np.array([self.world.run.task.n_clients])
-        return np.asarray(
-            self.each_trained(server, self.world.honest_examples, self.world.run.task.train).updates[0]
-        )
+    def _reference(self, clients: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the server's own update, from its root examples, in as many steps as the median client.
+
+        With more steps the clients, each scaled to its length, would overshoot.
+        """
+        task, world = self.world.run.task, self.world
+        taken = [
+            n_steps_of(world.n_held(client), epochs=task.epochs, batch_size=task.batch_size)
+            for client in clients.tolist()
+        ]
+        examples = world.honest_examples(task.n_clients, self.number)
+        root = self.shard(task.n_clients, *examples, n_steps=int(np.median(taken)))
+        return np.asarray(self.trained(task.train, [root]).updates[0])
 
     def _kept(self, sent: Trained, clients: NDArray[np.intp]) -> Kept:
         kept = zip(clients.tolist(), sent.memory, strict=False)

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast import InputError, bind
+from holdfast import InputError
+from holdfast.core import bind
 from holdfast.lab.attacks import crafts
 
 GOLDEN = json.loads((Path(__file__).parent.parent.parent / "golden" / "attacks.json").read_text())
@@ -125,7 +126,7 @@ def test_every_craft_is_in_the_contract_below():
 def test_a_craft_returns_new_rows_of_the_same_form(name):
     sent, honest = rows(), rows(5, seed=1)
     inputs = {"previous": honest[0], "benign": honest, "rehearsal": honest, "rng": np.random.default_rng(0)}
-    got = bind(getattr(crafts, name), **EVERY[name])(sent, **inputs)
+    got = bind(getattr(crafts, name), "craft", **EVERY[name])(sent, **inputs)
     assert (got.shape, got.dtype) == (sent.shape, sent.dtype)
     assert not np.shares_memory(got, sent)
     np.testing.assert_array_equal(sent, rows())

@@ -8,7 +8,7 @@ from holdfast.lab.choices import build_run
 from holdfast.paper.studies import gradient_histogram, load_or_make_study, load_study, study_path
 
 RUN = build_run("digits", attack="edge-case", scale="smoke")
-STUDY = bind(gradient_histogram, n_bins=5)
+STUDY = bind(gradient_histogram, "study", n_bins=5)
 
 
 def test_a_study_is_read_back_as_it_was(tmp_path):
@@ -20,7 +20,7 @@ def test_a_study_is_read_back_as_it_was(tmp_path):
 def test_a_study_is_named_by_its_settings_and_its_run(tmp_path):
     paths = {
         study_path(study, run, tmp_path)
-        for study in (STUDY, bind(gradient_histogram, n_bins=7))
+        for study in (STUDY, bind(gradient_histogram, "study", n_bins=7))
         for run in (RUN, RUN.replace(seed=1))
     }
     assert len(paths) == 4
