@@ -46,14 +46,13 @@ def aggregate_command(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Aggregate clients' models that lie in files, in bounded memory.
-
-    >>> aggregate_command.__name__
-    'aggregate_command'
-    """
+    """Aggregate clients' models that lie in files, in bounded memory."""
     with errors_shown():
         from ..files import aggregate_files
+        from ..report import check_installed
 
+        if report is not None:  # what is missing is known before the files are read
+            check_installed("jinja2")
         chosen = rule_named(rule, options.settings(set_))
         with options.progress(quiet=as_json) as bar:
             line = bar.add_task("pass 1", total=None, said="")
@@ -78,9 +77,9 @@ def aggregate_command(
         facts = {"rule": str(chosen), "base": str(base), "out": str(out)}
         page = None
         if report is not None:
-            from ..files.page import write_report
+            from ..report.pages import write_round
 
-            page = write_report(report, said, facts)
+            page = write_round({**facts, "diagnostics": said.as_dict()}, report)
         if as_json:
             typer.echo(json.dumps({**facts, "diagnostics": said.as_dict()}))
         else:

@@ -3,7 +3,7 @@
 import json
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,10 +13,6 @@ from . import options
 from .making import make_shown
 from .shown import errors_shown
 
-if TYPE_CHECKING:
-    from ..lab.scenario import Run
-    from ..report.comparison import Standing
-
 __all__ = ["compare_command"]
 
 
@@ -24,7 +20,7 @@ def compare_command(
     task: options.TaskName,
     attack: options.AttackName = "edge-case",
     defences: Annotated[str, typer.Option(help="Names, with commas.")] = "fedavg,trimmed_mean,invariant",
-    seeds: Annotated[int, typer.Option(min=1, help="How often each is run: with the seeds 0, 1, 2, ...")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs per defence, with the seeds 0, 1, 2, ...")] = 3,
     set_: options.Settings = None,
     rounds: options.Rounds = None,
     clients: options.Clients = None,
@@ -34,7 +30,7 @@ def compare_command(
     scale: options.Scale = "cpu",
     device: options.Device = "cpu",
     out: options.Out = Path("results"),
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one a core.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """Run defences side by side, with the attack and without; what is stored already is not run again.
@@ -47,40 +43,58 @@ def compare_command(
         raise typer.BadParameter("name at least one", param_hint="--defences")
     with errors_shown():
         from ..lab.choices import build_contest
-        from ..report.comparison import runs_of, standings
+        from ..paper.comparison import comparison
+        from ..paper.experiment import document, runs_folder, runs_of
 
         counts = options.numbers(rounds, clients, per_round, malicious)
         names_: Any = {"attack": attack, "sampling": sampling.value, "scale": scale}
         settings = options.settings(set_)
         contest = build_contest(task, names, n_seeds=seeds, settings=settings, numbers=counts, **names_)
-        make_shown(runs_of(contest), out, workers=workers, device=device, quiet=as_json)
-        found = standings(contest, out, device=device)
-        figure = _figure(found, contest[names[0]][0], out)
+        experiment = comparison(contest)
+        runs = runs_of([experiment]).values()
+        make_shown(runs, runs_folder(out), workers=workers, device=device, quiet=as_json)
+        found = document([experiment], out, scale=scale)
+        files = _files(found, out)
+    standings = _standings(found["experiments"][0])
     if as_json:
-        rows = [standing.as_dict() for standing in found]
-        document = {"task": task, "attack": attack, "seeds": seeds, "figure": figure, "standings": rows}
-        typer.echo(json.dumps(document, indent=2, default=str))
+        told = {"task": task, "attack": attack, "seeds": seeds, "files": files, "standings": standings}
+        typer.echo(json.dumps(told, indent=2, default=str))
     else:
-        _show(found, contest[names[0]][0], seeds, figure, Console(highlight=False))
+        _show(found["experiments"][0], standings, seeds, files)
 
 
-def _figure(found: "list[Standing]", run: "Run", out: Path) -> Path | None:
-    if find_spec("matplotlib") is None:
-        return None
-    from ..report.curves import draw_curves
+def _files(found: dict[str, Any], out: Path) -> list[Path]:
+    """Write the page and the figures, where the packages for them are installed; return the files."""
+    if not all(map(find_spec, ("jinja2", "matplotlib"))):
+        return []
+    from .._support.atomic import write_whole
+    from ..report.figures import draw_curves
+    from ..report.pages import results_page
 
-    attackers = f"{run.attack.n_malicious} of {run.task.n_clients} clients attack ({run.attack.name})"
-    title = f"{run.task.name}: {attackers}"
-    return draw_curves(found, out / f"{run.task.name}-{run.attack.name}.png", title=title)
+    (experiment,) = found["experiments"]
+    page = out / f"{experiment['name']}.html"
+    write_whole(page, results_page(found, title="Defences side by side").encode())
+    return [page, *draw_curves(found, out)]
 
 
-def _show(found: "list[Standing]", run: "Run", seeds: int, figure: Path | None, console: Console) -> None:
-    console.print(
-        f"[bold]{run.task.name}[/bold], {run.task.n_rounds} rounds, {run.task.n_per_round} of"
-        f" {run.task.n_clients} clients a round; {run.attack.n_malicious} are malicious ({run.attack.name})\n"
-    )
+def _standings(experiment: dict[str, Any]) -> list[dict[str, Any]]:
+    from ..paper.comparison import ATTACKED, HONEST
+
+    by_place = {(cell["row"], cell["column"]): cell for cell in experiment["cells"]}
+    standings = []
+    for row in experiment["rows"]:
+        attacked, honest = by_place[row, ATTACKED], by_place[row, HONEST]
+        numbers = {name: attacked["measured"][name] for name in ("accuracy", "attack_success")}
+        numbers |= {f"honest_{name}": honest["measured"][name] for name in ("accuracy", "attack_success")}
+        standings.append({"defence": row, **numbers, "attacked": attacked["keys"], "honest": honest["keys"]})
+    return standings
+
+
+def _show(experiment: dict[str, Any], standings: list[dict[str, Any]], seeds: int, files: list[Path]) -> None:
+    console = Console(highlight=False)
+    console.print(f"[bold]{experiment['title']}[/bold]; {experiment['note']}\n")
     table = Table(
-        caption="Acc: clean inputs answered rightly. ASR: inputs with the backdoor that get the attackers'"
+        caption="Acc: clean inputs answered correctly. ASR: inputs with the backdoor that get the attackers'"
         f" label; without an attack, those that get it anyway. The mean of {seeds} seed{'s' * (seeds > 1)}"
         " after the last round (lowest-highest).",
         caption_justify="left",
@@ -88,9 +102,17 @@ def _show(found: "list[Standing]", run: "Run", seeds: int, figure: Path | None, 
     table.add_column("defence")
     for title in ("Acc", "ASR", "Acc, no attack", "ASR, no attack"):
         table.add_column(title, justify="right")
-    for one in found:
-        cells = (one.accuracy, one.attack_success, one.honest_accuracy, one.honest_success)
-        table.add_row(one.defence, *("" if cell is None else str(cell) for cell in cells))
+    for one in standings:
+        spreads = (one[name] for name in list(one)[1:5])
+        table.add_row(one["defence"], *map(_text, spreads))
     console.print(table)
-    missing = "For a figure: pip install 'holdfast\\[report]'"
-    console.print(missing if figure is None else f"By round: {figure}", soft_wrap=True)
+    for file in files:
+        console.print(f"Written: {file}", soft_wrap=True)
+    if not files:
+        console.print("For a page and figures: pip install 'holdfast\\[report]'")
+
+
+def _text(spread: dict[str, float] | None) -> str:
+    if spread is None:
+        return ""
+    return f"{spread['mean']:.1%} ({100 * spread['low']:.1f}-{100 * spread['high']:.1f})"

@@ -1,6 +1,7 @@
 """holdfast report: what was measured, as one page, or as tables and figures."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,10 +31,10 @@ def report_command(
     scale: options.Scale = "cpu",
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds a number should rest on.")] = 3,
     figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Also draw the curves, into this folder.")
+        Path | None, typer.Option(metavar="FOLDER", help="Also draw all figures, into this folder.")
     ] = None,
     figure_format: Annotated[str, typer.Option(metavar="FORMAT", help="png, svg or pdf.")] = "png",
-    as_json: Annotated[bool, typer.Option("--json", help="Say as JSON what was written.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON what was written.")] = False,
 ) -> None:
     """Show what was measured beside what the paper prints. Nothing is run; what is missing is said to be.
 
@@ -41,49 +42,52 @@ def report_command(
     'report_command'
     """
     with errors_shown():
-        from ..errors import InputError
-        from ..lab.names import SCALES
-        from ..paper import experiments_named
-        from ..report.evidence import STUDIES, evidence
-        from ..report.experiment_curves import KINDS, draw_experiments
-        from ..report.texts import SUFFIXES, check_format
+        from ..paper.evidence import evidence
+        from ..report.figures import draw_curves, draw_figures
+        from ..report.tables import SUFFIXES
 
-        check_format(format_)
-        if scale not in SCALES:
-            raise InputError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}")
-        if figure_format not in KINDS:
-            raise InputError(f"a figure's format must be one of {', '.join(KINDS)}; got {figure_format!r}")
-        if not results.is_dir():
-            raise InputError(
-                f"no results at {results}: make some with 'holdfast reproduce', or name another folder"
-            )
-        names = experiments or ["all"]
-        found = evidence(names, results, scale=scale, n_seeds=seeds)
-        path = _write(found, out or Path(f"report{SUFFIXES[format_]}"), format_)
-        chosen = [name for name in names if name not in STUDIES]
-        tables = experiments_named(chosen, scale=scale, n_seeds=seeds)
-        drawn = draw_experiments(tables, results, figures, kind=figure_format) if figures else []
-    _say(found, path, drawn, as_json=as_json)
+        _check_everything(results, format_, figure_format, drawn=figures is not None)
+        path = out or Path(f"report{SUFFIXES[format_]}")
+        found = evidence(experiments or ["all"], results, scale=scale, n_seeds=seeds)
+        _write(found, path, format_)
+        drawn = []
+        if figures is not None:
+            drawn = [draw(found, figures, kind=figure_format) for draw in (draw_curves, draw_figures)]
+    _say(found, path, [file for files in drawn for file in files], as_json=as_json)
 
 
-def _write(found: dict[str, Any], path: Path, format_: str) -> Path:
+def _check_everything(results: Path, format_: str, figure_format: str, *, drawn: bool) -> None:
+    """Find out before the results are read whether all can be written that is asked for."""
+    from ..errors import InputError
+    from ..report import check_installed
+    from ..report.plotting import check_kind
+    from ..report.tables import check_format
+
+    check_format(format_)
+    check_kind(figure_format)
+    if format_ == "html" or drawn:
+        check_installed("jinja2", "matplotlib")
+    if not results.is_dir():
+        raise InputError(
+            f"no results at {results}: make some with 'holdfast reproduce', or name another folder"
+        )
+
+
+def _write(found: dict[str, Any], path: Path, format_: str) -> None:
     from .._support.atomic import write_whole
-    from ..report.page import write_page
-    from ..report.texts import document_text
+    from ..report.pages import results_page
+    from ..report.tables import document_text
 
-    if format_ == "html":
-        return write_page(found, path)
-    write_whole(path, document_text(found, format_).encode())
-    return path
+    text = results_page(found) if format_ == "html" else document_text(found, format_)
+    write_whole(path, text.encode())
 
 
 def _say(found: dict[str, Any], path: Path, drawn: list[Path], *, as_json: bool) -> None:
-    verdicts = [claim["verdict"] for claim in found["claims"]]
-    counts = {verdict: verdicts.count(verdict) for verdict in ("holds", "does not hold", "not measured")}
+    verdicts = Counter(claim["verdict"] for claim in found["claims"])
     if as_json:
-        typer.echo(json.dumps({"file": str(path), "figures": list(map(str, drawn)), "claims": counts}))
+        typer.echo(json.dumps({"file": str(path), "figures": list(map(str, drawn)), "claims": verdicts}))
         return
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
     console = Console(highlight=False)
     console.print(
         f"{len(found['experiments'])} experiments, {len(found['runs'])} runs; of the claims: {said}"

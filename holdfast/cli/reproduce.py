@@ -59,8 +59,8 @@ def reproduce_command(
     console = Console(highlight=False)
     with errors_shown():
         from ..paper import COLUMNS, experiments_named
+        from ..paper.evidence import STUDIES, TASK, evidence
         from ..paper.reproduction import plan_runs
-        from ..report.evidence import STUDIES, TASK, evidence
 
         sizes: Any = {"scale": scale, "n_seeds": seeds or (1 if scale == "smoke" else 3)}
         wanted = None if tasks is None else [name.strip() for name in tasks.split(",") if name.strip()]
@@ -73,13 +73,13 @@ def reproduce_command(
             typer.echo(json.dumps(shown, indent=2)) if as_json else plan_shown(plan, n_workers, console)
             return
         failed = _make(plan, out, n_workers, ray, device=device, keep_models=keep_models, quiet=as_json)
-        found = evidence(names, out, **sizes, made=wanted is None or TASK in wanted)
-        _write(found, out / "tables" / scale, out / "figures" / scale)
+        found = evidence(names, out, **sizes, make=wanted is None or TASK in wanted)
+        drawn = _write(found, out / "tables" / scale, out / "figures" / scale)
         _write_claims(evidence(["all"], out, **sizes)["claims"], out / "tables" / scale)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
-        document_shown(found, plan, console)
+        document_shown(found, drawn, plan, console)
     for error in failed.values():
         typer.secho(f"not made: {error}", fg="red", err=True)
     if failed:
@@ -125,21 +125,17 @@ def _make(
     return failed
 
 
-def _write(document: dict[str, Any], tables: Path, figures: Path) -> None:
-    """Write every table as Markdown and CSV, and the figures where they can be drawn."""
+def _write(document: dict[str, Any], tables: Path, figures: Path) -> list[Path]:
+    """Write every table as Markdown and CSV; return the files of the figures, drawn if they can be."""
     from .._support.atomic import write_whole
+    from ..report.figures import draw_figures
     from ..report.tables import table_text
 
-    scale = document["scale"]
     for one in (one for one in document["experiments"] if one["cells"]):
         for format, ending in (("markdown", "md"), ("csv", "csv")):
-            text = table_text(one, format, scale=scale)
+            text = table_text(one, format, scale=document["scale"])
             write_whole(tables / f"{one['name']}.{ending}", text.encode())
-        if one["axis"] is not None and find_spec("matplotlib"):
-            from ..report.sensitivity import draw_sensitivity
-
-            figure = draw_sensitivity(one, figures, scale=scale)
-            one["figures"] = [] if figure is None else [figure]
+    return draw_figures(document, figures) if find_spec("matplotlib") else []
 
 
 def _write_claims(claims: list[Any], tables: Path) -> None:

@@ -1,5 +1,7 @@
 """What `holdfast reproduce` prints: the plan, the tables, the claims."""
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -64,19 +66,21 @@ def plan_shown(plan: "Plan", n_workers: int, console: Console) -> None:
     _left_out_shown(plan, console)
 
 
-def document_shown(document: dict[str, Any], plan: "Plan", console: Console) -> None:
-    """Print every table, ours beside the printed numbers, then which claims hold.
+def document_shown(
+    document: dict[str, Any], figures: Iterable[Path], plan: "Plan", console: Console
+) -> None:
+    """Print every table, ours beside the printed numbers, the files of the figures, and which claims hold.
 
-    >>> from pathlib import Path
     >>> from holdfast.paper.reproduction import plan_runs
     >>> nothing = {"experiments": [], "claims": [], "scale": "cpu"}
-    >>> document_shown(nothing, plan_runs([], Path("nowhere")), Console(width=60))
+    >>> document_shown(nothing, [Path("figure5.png")], plan_runs([], Path("nowhere")), Console(width=60))
+    Drawn: figure5.png
     """
     for one in document["experiments"]:
         if one["cells"]:
             console.print(_table(one, document["scale"]), soft_wrap=False)
-        for figure in one["figures"]:
-            console.print(f"{one['title']}: {figure['files']['png']}", soft_wrap=True, markup=False)
+    for figure in figures:
+        console.print(f"Drawn: {figure}", soft_wrap=True, markup=False)
     if document["claims"]:
         console.print(_claims(document["claims"], document["scale"]))
     _left_out_shown(plan, console)
@@ -106,7 +110,7 @@ def _left_out_shown(plan: "Plan", console: Console) -> None:
 
 
 def _table(one: dict[str, Any], scale: str) -> Table:
-    from ..report.tables import measured_text, printed_text
+    from ..report.tables import cells_by_row, measured_text, printed_text
 
     caption = (
         f"Accuracy / attack success after the last round, at the scale {scale}; in brackets what the paper"
@@ -116,11 +120,9 @@ def _table(one: dict[str, Any], scale: str) -> Table:
     table.add_column("")
     for column in one["columns"]:
         table.add_column(column)
-    by_place = {(cell["row"], cell["column"]): cell for cell in one["cells"]}
-    for row in one["rows"]:
+    for row, given in cells_by_row(one):
         cells = []
-        for column in one["columns"]:
-            cell = by_place.get((row, column))
+        for cell in given:
             printed = "" if cell is None else printed_text(cell)
             shown = "" if cell is None else measured_text(cell)
             style = "dim" if cell is not None and cell["measured"] is None else "bold"

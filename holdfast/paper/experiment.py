@@ -10,9 +10,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from .. import __version__
-from ..errors import DataError
 from ..lab.scenario import Run
-from ..runs.results import Result, load_result
+from ..runs.results import Result, find_result
 from ..runs.spread import Spread
 
 __all__ = [
@@ -72,7 +71,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure of the paper; `figures` and `studies` are as they go into the document.
+    """One table or figure of the paper; `studies` has numbers that come from no run.
+
+    Behind those are `analyses`, by name, each with one dictionary per seed.
 
     >>> Experiment("table1", "The main table", "table", "", ()).rows
     ()
@@ -84,8 +85,8 @@ class Experiment:
     note: str  # what was changed against the paper
     cells: tuple[Cell, ...]
     axis: str | None = None  # of a figure: what its rows are values of
-    figures: tuple[Mapping[str, Any], ...] = ()
     studies: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    analyses: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -99,12 +100,12 @@ class Experiment:
 
 
 def runs_folder(folder: Path) -> Path:
-    """Return where the runs of experiments are stored: they share them.
+    """Return where a folder of results keeps runs: one store for all commands.
 
     >>> runs_folder(Path("results")).name
     'runs'
     """
-    return Path(folder) / "runs"
+    return folder / "runs"
 
 
 def runs_of(experiments: Iterable[Experiment]) -> dict[str, Run]:
@@ -116,19 +117,20 @@ def runs_of(experiments: Iterable[Experiment]) -> dict[str, Run]:
     return {run.key: run for one in experiments for cell in one.cells for run in cell.runs}
 
 
-def stored_results(runs: Mapping[str, Run], folder: Path) -> dict[str, Result]:
-    """Return what is stored of these runs, by key, finished or not.
+def stored_results(runs: Mapping[str, Run], folder: Path) -> tuple[dict[str, Result], dict[str, str]]:
+    """Return what is stored of these runs, by key, finished or not, and [key] why something cannot be used.
 
     >>> stored_results({}, Path("results"))
-    {}
+    ({}, {})
     """
-    found = {}
+    found, unusable = {}, {}
     for key, run in runs.items():
-        try:
-            found[key] = load_result(run, runs_folder(folder))
-        except DataError:  # not made yet, or not usable: whoever makes the run says why
-            continue
-    return found
+        result, reasons = find_result(run, runs_folder(folder))
+        if result is not None:
+            found[key] = result
+        elif reasons:
+            unusable[key] = "; ".join(reasons)
+    return found, unusable
 
 
 def document(
@@ -136,21 +138,22 @@ def document(
 ) -> Document:
     """Return what is measured, beside what is printed, as plain numbers, strings, lists and dictionaries.
 
-    What is not finished counts as not measured. `judge` says which claims hold, as `paper.judge_claims` does.
+    What is not finished counts as not measured, and what cannot be used is listed with the reason. `judge` says which claims hold, as `paper.judge_claims` does.
 
     >>> document([], Path("results"), scale="cpu")["experiments"]
     []
     """
     experiments = list(experiments)
     runs = runs_of(experiments)
-    found = stored_results(runs, folder)
+    found, unusable = stored_results(runs, folder)
     shown = [_shown(one, found, scale) for one in experiments]
     return {
         "version": __version__,
         "scale": scale,
         "claims": judge(shown) if judge else [],
         "experiments": shown,
-        "runs": {key: _run_shown(runs[key], result) for key, result in found.items()},
+        "runs": {key: _run_shown(result) for key, result in found.items()},
+        "unusable": unusable,
     }
 
 
@@ -164,8 +167,8 @@ def _shown(one: Experiment, found: Mapping[str, Result], scale: str) -> Document
         "rows": list(one.rows),
         "columns": list(one.columns),
         "cells": [_cell_shown(cell, found, scale) for cell in one.cells],
-        "figures": [dict(figure) for figure in one.figures],
         "studies": dict(one.studies),
+        "analyses": dict(one.analyses),
     }
 
 
@@ -201,37 +204,21 @@ def _measured(results: Sequence[Result]) -> Document:
     }
 
 
-def _run_shown(run: Run, result: Result) -> Document:
+def _run_shown(result: Result) -> Document:
     names = ("accuracy", "attack_success", "kept_fraction", "n_attackers")
-    attackers = {client for record in result.records for client in record["attackers"]}
+    task, summary = result.description["task"], result.summary
     return {
         **{name: getattr(result, name) for name in ("task", "attack", "defence", "seed", "n_rounds")},
         "finished": result.finished,
-        "run": result.run,
-        "n_clients": run.task.n_clients,
-        "n_per_round": run.task.n_per_round,
-        "series": {name: result.series(name) for name in names},
-        "trim_share": _trim_share(result),
-        "malicious": sorted(attackers),  # those who were drawn: of the others nothing is known
-        "dropped": _dropped(result),
+        "run": result.described,
+        "n_clients": task["n_clients"],
+        "n_per_round": task["n_per_round"],
+        "series": {name: list(result.series(name)) for name in names},
+        "trim_share": dict(summary.trimmed_share),
+        "malicious": list(summary.malicious),
+        "dropped": dict(summary.dropped),
         "seconds_a_round": result.mean("seconds"),
     }
-
-
-def _trim_share(result: Result) -> dict[str, float]:
-    """Return for each client, over its rounds, the mean share of its values that were trimmed away."""
-    shares: dict[str, list[float]] = {}
-    for diagnostics in (record["diagnostics"] for record in result.records):
-        for client, share in zip(diagnostics["clients"], diagnostics["trimmed_share"] or (), strict=False):
-            shares.setdefault(str(client), []).append(share)
-    return {client: sum(given) / len(given) for client, given in shares.items()}
-
-
-def _dropped(result: Result) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for drop in (drop for record in result.records for drop in record["diagnostics"]["dropped"]):
-        counts[drop["reason"]] = counts.get(drop["reason"], 0) + 1
-    return counts
 
 
 def _mean(numbers: Sequence[float | None]) -> float | None:

@@ -1,1 +1,30 @@
-"""Tables, figures and pages for people, from results and theory. Plotting lives here and nowhere else."""
+"""Pages, tables and figures of documents. Data goes in, files come out where asked for; nothing is run."""
+
+from importlib.util import find_spec
+
+from ..errors import InputError
+
+__all__ = ["check_installed"]
+
+#: The extra that each optional package comes with.
+EXTRAS = {"jinja2": "report", "matplotlib": "report", "torch": "sim"}
+
+
+def check_installed(*packages: str) -> None:
+    """Raise an InputError that says what to install if some of these optional packages are absent.
+
+    >>> import sys
+    >>> kept, sys.modules["jinja2"] = sys.modules.get("jinja2"), None
+    >>> try:
+    ...     check_installed("jinja2", "matplotlib")
+    ... except InputError as error:
+    ...     print(error)
+    ... finally:
+    ...     _ = sys.modules.pop("jinja2") if kept is None else sys.modules.update(jinja2=kept)
+    jinja2 is not installed: pip install 'holdfast-fl[report]'
+    """
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        extras = ",".join(dict.fromkeys(EXTRAS[name] for name in missing))
+        verb = "is" if len(missing) == 1 else "are"
+        raise InputError(f"{' and '.join(missing)} {verb} not installed: pip install 'holdfast-fl[{extras}]'")

@@ -1,9 +1,12 @@
-"""Figures without global state: made, drawn on, saved. matplotlib comes with the extra `report`."""
+"""Figures without global state: made, drawn on, saved. The same figure is always the same file."""
 
+import io
 from pathlib import Path
 from typing import Any
 
+from .._support.atomic import write_whole
 from ..errors import InputError
+from . import check_installed
 
 __all__ = [
     "AGGREGATE",
@@ -11,13 +14,23 @@ __all__ = [
     "MALICIOUS",
     "MUTED",
     "arrow",
+    "check_kind",
+    "file_content",
     "label",
     "new_figure",
     "save",
+    "with_grid",
     "without_frame",
 ]
 
 BENIGN, MALICIOUS, AGGREGATE, MUTED = "#2563a8", "#c0392b", "#2d2d2d", "#8a8f98"
+
+#: The kinds of files that a figure can be, and what keeps time and versions out of them.
+KINDS: dict[str, dict[str, Any]] = {
+    "png": {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}},
+    "svg": {"metadata": {"Date": None, "Creator": None}},
+    "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+}
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -26,29 +39,47 @@ def new_figure(width: float, height: float) -> Any:
     >>> print(new_figure(4, 3).get_figwidth())
     4.0
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("figures need matplotlib: install holdfast[report]") from None
+    check_installed("matplotlib")
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def check_kind(kind: str) -> None:
+    """Raise an InputError if figures cannot be files of this kind.
+
+    >>> check_kind("gif")
+    Traceback (most recent call last):
+    holdfast.errors.InputError: a figure must be one of png, svg, pdf; got 'gif'
+    """
+    if kind not in KINDS:
+        raise InputError(f"a figure must be one of {', '.join(KINDS)}; got {kind!r}")
+
+
+def file_content(figure: Any, kind: str) -> bytes:
+    """Return the figure as the content of a file of this kind.
+
+    >>> file_content(new_figure(1, 1), "svg") == file_content(new_figure(1, 1), "svg")
+    True
+    """
+    import matplotlib as mpl
+
+    file = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "holdfast"}):
+        figure.savefig(file, format=kind, dpi=110, **KINDS[kind])
+    return file.getvalue()
+
+
 def save(figure: Any, path: Path) -> Path:
-    """Write the figure and return where; the file's name says the format.
+    """Write the figure, as the kind of file that its name says, and return where.
 
     >>> import tempfile
     >>> save(new_figure(1, 1), Path(tempfile.mkdtemp()) / "empty.png").stat().st_size > 0
     True
     """
-    known = figure.canvas.get_supported_filetypes()
-    if path.suffix.removeprefix(".") not in known:
-        raise InputError(
-            f"a figure's file must end in one of .{', .'.join(sorted(known))}; got {path.name!r}"
-        )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # No version in it: the same figure is the same file.
-    png: dict[str, Any] = {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}
-    figure.savefig(path, dpi=110, **(png if path.suffix == ".png" else {}))
+    kind = path.suffix.removeprefix(".")
+    check_kind(kind)
+    write_whole(path, file_content(figure, kind))
     return path
 
 
@@ -76,6 +107,13 @@ def label(
     ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0}
     x, y = place[0] + by[0], place[1] + by[1]
     axes.text(x, y, text, color=color, ha=side, va="center", fontsize=9, bbox=ground, zorder=4)
+
+
+def with_grid(axes: Any) -> None:
+    """Draw light horizontal lines behind everything, and no frame."""
+    axes.grid(axis="y", color="#e4e6ea", lw=0.8)
+    axes.set_axisbelow(True)
+    without_frame(axes)
 
 
 def without_frame(axes: Any, *more: str) -> None:

@@ -1,20 +1,72 @@
-"""The tables of a document as text: Markdown, CSV and LaTeX. They read the document, never the results."""
+"""The tables of a document as text: Markdown, CSV and LaTeX; or the whole document, as JSON."""
 
 import csv
 import io
+import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from ..errors import InputError
 
-__all__ = ["FORMATS", "cell_text", "claims_text", "measured_text", "printed_text", "table_text"]
+__all__ = [
+    "SUFFIXES",
+    "cells_by_row",
+    "check_format",
+    "claims_text",
+    "document_text",
+    "measured_text",
+    "printed_text",
+    "table_text",
+]
 
 Experiment = Mapping[str, Any]
 Cell = Mapping[str, Any]
 
 NUMBERS = ("accuracy", "attack_success")
 NOT_MEASURED = "not measured"
+
+#: How the file of a report in each format ends.
+SUFFIXES = {"html": ".html", "markdown": ".md", "csv": ".csv", "latex": ".tex", "json": ".json"}
+
+
+def check_format(format: str) -> None:
+    """Raise an InputError if a report has no such format.
+
+    >>> check_format("pdf")
+    Traceback (most recent call last):
+    holdfast.errors.InputError: a report's format must be one of html, markdown, csv, latex, json; got 'pdf'
+    """
+    if format not in SUFFIXES:
+        raise InputError(f"a report's format must be one of {', '.join(SUFFIXES)}; got {format!r}")
+
+
+def document_text(document: Mapping[str, Any], format: str) -> str:
+    """Return all tables of a document, one after the other; Markdown begins with the claims.
+
+    >>> document_text({"scale": "cpu", "experiments": []}, "csv")
+    ''
+    """
+    if format == "json":
+        return json.dumps(document, indent=1, allow_nan=False) + "\n"
+    tables = [table_text(one, format, scale=document["scale"]) for one in document["experiments"]]
+    if format == "markdown":
+        return "\n".join(["## Claims\n", claims_text(document["claims"]), "## Tables\n", *tables])
+    if format == "csv":  # one table, with one head
+        return "".join(table if not place else table.partition("\n")[2] for place, table in enumerate(tables))
+    return "\n".join(tables)
+
+
+def cells_by_row(experiment: Experiment) -> list[tuple[str, list[Cell | None]]]:
+    """Return every row of a table with its cells, in the order of the columns; None where there is none.
+
+    >>> cell = {"row": "Median", "column": "digits"}
+    >>> cells_by_row({"rows": ["Median"], "columns": ["phishing", "digits"], "cells": [cell]})
+    [('Median', [None, {'row': 'Median', 'column': 'digits'}])]
+    """
+    by_place = {(cell["row"], cell["column"]): cell for cell in experiment["cells"]}
+    columns = experiment["columns"]
+    return [(row, [by_place.get((row, column)) for column in columns]) for row in experiment["rows"]]
 
 
 def measured_text(cell: Cell) -> str:
@@ -43,18 +95,6 @@ def printed_text(cell: Cell) -> str:
         return ""
     numbers = " / ".join(_share(cell["printed"][name]) for name in NUMBERS)
     return numbers + (f" on {cell['stands_in_for']}" if cell["stands_in_for"] else "")
-
-
-def cell_text(cell: Cell | None) -> str:
-    """Return what was measured and, in brackets, what is printed.
-
-    >>> cell_text(None)
-    ''
-    """
-    if cell is None:
-        return ""
-    printed = printed_text(cell)
-    return measured_text(cell) + (f" [{printed}]" if printed else "")
 
 
 def table_text(experiment: Experiment, format: str, *, scale: str) -> str:
@@ -130,11 +170,15 @@ def _legend(experiment: Experiment, scale: str) -> str:
 
 
 def _grid(experiment: Experiment) -> list[tuple[str, list[str]]]:
-    by_place = {(cell["row"], cell["column"]): cell for cell in experiment["cells"]}
-    return [
-        (row, [cell_text(by_place.get((row, column))) for column in experiment["columns"]])
-        for row in experiment["rows"]
-    ]
+    return [(row, list(map(_cell_text, cells))) for row, cells in cells_by_row(experiment)]
+
+
+def _cell_text(cell: Cell | None) -> str:
+    """Return what was measured and, in brackets, what is printed."""
+    if cell is None:
+        return ""
+    printed = printed_text(cell)
+    return measured_text(cell) + (f" [{printed}]" if printed else "")
 
 
 def _part(measured: Mapping[str, Any], name: str) -> float | None:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from holdfast.cli import app
+from holdfast.cli.commands import app
 from holdfast.paper import EXPERIMENTS
-from holdfast.report.evidence import STUDIES
+from holdfast.paper.evidence import STUDIES
 
 ROOT = Path(__file__).parent.parent.parent
 RUNNER = CliRunner()

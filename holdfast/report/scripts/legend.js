@@ -1,4 +1,4 @@
-// The legend: a row a line, with a button that shows or hides it, and its numbers in the chosen round.
+// The legend: one row per line, with a button that shows or hides it, and its numbers in the chosen round.
 
 function swatch(line) {
   return draw("svg", { class: "swatch", viewBox: "0 0 34 12", width: 34, height: 12, "aria-hidden": "true" },

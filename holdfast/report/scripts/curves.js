@@ -1,4 +1,4 @@
-// The curves of an experiment: a column at a time; charts, legend and the round's slider move together.
+// The curves of an experiment, one column at a time: charts, legend and the round's slider move together.
 
 function makeCurves(place, results, experiment) {
   const columns = columnsWithRuns(results, experiment);
@@ -8,7 +8,7 @@ function makeCurves(place, results, experiment) {
   let nRounds = 1;
   let charts = [];
 
-  const chosen = make("div", { class: "choices", role: "group", "aria-label": "Which column is drawn" });
+  const chosen = make("div", { class: "choices", role: "group", "aria-label": "Which column is drawn", hidden: columns.length < 2 });
   const slider = make("input", { type: "range", min: 1, step: 1, "aria-label": "Round" });
   const legend = makeLegend({
     toggled: (row) => { if (!state.hidden.delete(row)) state.hidden.add(row); redraw(); },
@@ -62,9 +62,10 @@ function makeCurves(place, results, experiment) {
     redraw();
   });
   const beside = make("div", { class: "beside" }, make("label", { class: "slider" }, "Round", slider), legend.table, all);
+  const seeds = experiment.cells.some((cell) => runsOf(results, cell).length > 1)
+    ? `Lines: mean of the seeds. Up to ${FEW} lines are drawn with a band from the lowest seed to the highest. ` : "";
   place.append(make("h3", {}, "By round"),
-    make("p", { class: "quiet" }, `Lines: mean of the seeds; up to ${FEW} lines are drawn with a band from the lowest seed to the`
-      + " highest. Point at a chart, or move the slider, for the numbers of a round; a name hides its line."),
+    make("p", { class: "quiet" }, `${seeds}Point at a chart, or move the slider, for the numbers of a round; a name hides its line.`),
     chosen, make("div", { class: "panel" }, plots, beside));
   choose(state.column);
   new ResizeObserver(redraw).observe(plots);

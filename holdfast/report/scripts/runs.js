@@ -17,7 +17,7 @@ function makeRuns(place, results, experiment) {
   place.querySelector("summary").textContent = `Runs (${n})`;
   place.addEventListener("toggle", () => {
     if (!place.open || place.querySelector("table")) return;
-    const heads = ["row", "column", "seed", "rounds", "clients a round", "time a round", "dropped", "key; all that determines it"];
+    const heads = ["row", "column", "seed", "rounds", "clients per round", "time per round", "dropped", "key; all that determines it"];
     const table = make("table", { class: "plain" }, make("caption", {}, make("span", {}, "Each run is one file in the results folder, named by its key.")),
       make("thead", {}, make("tr", {}, ...heads.map((title) => make("th", { scope: "col" }, title)))), make("tbody", {}, ...rows()));
     place.append(make("div", { class: "scrolled", tabindex: 0, role: "region", "aria-label": "Runs" }, table));

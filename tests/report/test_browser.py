@@ -3,9 +3,12 @@
 import json
 from importlib.resources import files
 
+import numpy as np
 import pytest
 
-from holdfast.report.page.shown import percent
+from holdfast import Diagnostics
+from holdfast.report.kit import percent
+from holdfast.report.pages import demo_page, results_page, round_page
 
 from .conftest import HOSTILE
 
@@ -293,7 +296,7 @@ def test_text_from_a_result_file_stays_text(opened, measured):
     hostile = renamed(measured, "FedAvg", HOSTILE)
     hostile["experiments"][0]["title"] = hostile["experiments"][0]["note"] = HOSTILE
     hostile["experiments"][0]["studies"] = {HOSTILE: HOSTILE}
-    hostile["experiments"][0]["figures"] = [{"name": "f", "caption": HOSTILE, "files": {}}]
+
     hostile["claims"][0] |= {"text": HOSTILE, "numbers": HOSTILE, "verdict": HOSTILE}
     for run in hostile["runs"].values():
         run |= {"run": HOSTILE, "dropped": {HOSTILE: 2}, "trim_share": {HOSTILE: 0.5}, "malicious": [HOSTILE]}
@@ -326,6 +329,32 @@ def test_numbers_that_are_none_stop_nothing(opened, measured):
 
 def test_browser_and_tables_round_alike(opened):
     shares = [place / 4000 for place in range(4001)] + [1 / 3, 2 / 3, 0.9995, 0.00049]
-    script = files("holdfast.report.page").joinpath("elements.js").read_text()
+    script = files("holdfast.report").joinpath("scripts", "elements.js").read_text()
     shown = opened().evaluate(f"(shares) => {{ {script}; return shares.map(percent); }}", shares)
     assert shown == [percent(share) for share in shares]
+
+
+def shown_as_pages(measured):
+    """Return one page of each kind: a comparison, the demo, a round over files."""
+    rows = measured["experiments"][0]["rows"]
+    told = Diagnostics(
+        rule="median", clients=("a" * 60, "b"), norms=np.ones(2), consistency=np.array([1, 0, 3])
+    )
+    return {
+        "comparison": results_page({**measured, "claims": []}),
+        "demo": demo_page(
+            measured, rules=dict.fromkeys(rows, "keeps"), verdicts=[dict.fromkeys(rows, "kept out")], seed=0
+        ),
+        "round": round_page({"base": "model" * 20, "diagnostics": told.as_dict()}),
+    }
+
+
+@pytest.mark.parametrize("kind", ["comparison", "demo", "round"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_every_page_fits_the_screen_and_is_dark_where_asked(opened, measured, kind, width):
+    html = shown_as_pages(measured)[kind]
+    page = opened(html=html, color_scheme="dark", viewport={"width": width, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert luminance(page, "backgroundColor") < 0.15
+    assert page.locator("h1").is_visible()
+    assert page.locator("svg.chart").count() == {"comparison": 4, "demo": 3, "round": 0}[kind]

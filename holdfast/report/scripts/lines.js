@@ -1,9 +1,9 @@
 // From the document to lines: per row of an experiment, the mean of the seeds by round, and their range.
 
 const METRICS = [
-  { name: "accuracy", title: "Acc", heading: "Accuracy: clean inputs answered rightly" },
+  { name: "accuracy", title: "Acc", heading: "Accuracy: clean inputs answered correctly" },
   { name: "attack_success", title: "ASR", heading: "Attack success: inputs with the backdoor that get the attackers’ label" },
-  { name: "kept_fraction", title: "Kept", heading: "Kept: share of the model’s numbers that the mask lets move" },
+  { name: "kept_fraction", title: "Kept", heading: "Kept: share of the coordinates that the mask keeps" },
 ];
 const N_COLOURS = 8;
 const N_DASHES = 3;

@@ -1,0 +1,187 @@
+"""All that is measured, as one document: tables and figures made of runs, and studies, which have none."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ..errors import DataError
+from . import experiments_named, judge_claims
+from .experiment import Document, Experiment, document
+from .studies import measured, stored
+
+__all__ = ["STUDIES", "TASK", "evidence"]
+
+#: The task of all studies; it stands for CIFAR-10.
+TASK = "digits"
+
+#: What the analyses behind a study found, by name, one per seed.
+Found = Mapping[str, Sequence[Any]]
+
+
+def evidence(
+    names: Iterable[str], folder: Path, *, scale: str = "cpu", n_seeds: int = 3, make: bool = False
+) -> Document:
+    """Return the document of these experiments; "all" for every one.
+
+    A study that is not stored is left out, or made where `make` asks for that.
+
+    >>> evidence(["table4"], Path("nowhere"))["experiments"][0]["name"]
+    'table4'
+    """
+    names = list(names)
+    wanted = [name for name in STUDIES if name in names or "all" in names]
+    tables = experiments_named([name for name in names if name not in STUDIES], scale=scale, n_seeds=n_seeds)
+    studies = [_experiment(name, folder, scale, n_seeds, make=make) for name in wanted]
+    return document([*tables, *filter(None, studies)], folder, scale=scale, judge=judge_claims)
+
+
+def _experiment(name: str, folder: Path, scale: str, n_seeds: int, *, make: bool) -> Experiment | None:
+    """Return a study as an experiment without runs; None where it is not there and cannot be made."""
+    seeds = list(range(n_seeds))
+    try:
+        found = (measured if make else stored)(name, folder / "studies", scale=scale, seeds=seeds, task=TASK)
+    except DataError:
+        return None
+    study = STUDIES[name]
+    numbers = {"task": TASK, "scale": scale, "seeds": seeds, **study.numbers(found)}
+    holds, text = study.finding(numbers)
+    finding = {"id": study.claim, "task": TASK, "holds": holds, "numbers": text}
+    return Experiment(
+        name,
+        study.title,
+        "figure",
+        study.note,
+        (),
+        studies={**numbers, "findings": [finding]},
+        analyses={own: [one.as_dict() for one in given] for own, given in found.items()},
+    )
+
+
+def _landscape_numbers(found: Found) -> Document:
+    """Return the mean rise of the loss by exposure, one number per seed, and how many seeds are ordered."""
+    parts: Document = {}
+    for own, studies in found.items():
+        by_exposure = {
+            f"{slopes[0].exposure:g}": slopes
+            for slopes in zip(*(study.slopes for study in studies), strict=True)
+        }
+        parts[own] = {
+            "rise": {share: [slope.rise for slope in slopes] for share, slopes in by_exposure.items()},
+            "random_rise": {
+                share: [slope.random_rise for slope in slopes] for share, slopes in by_exposure.items()
+            },
+            "n_edge": {share: slopes[0].n_edge for share, slopes in by_exposure.items()},
+            "n_seeds_ordered": sum(study.ordered for study in studies),
+            "n_seeds_unexposed_flattest": sum(
+                study.slopes[0].rise == min(slope.rise for slope in study.slopes) for study in studies
+            ),
+            "reach": studies[0].distances[-1],
+        }
+    return parts
+
+
+def _landscape_finding(numbers: Document) -> tuple[bool, str]:
+    told, n_seeds = numbers["landscape"], len(numbers["seeds"])
+    n_flat = told["n_seeds_unexposed_flattest"]
+    rises = ", ".join(f"{float(share):.0%}: {_mean(rise):.3g}" for share, rise in told["rise"].items())
+    return n_flat == n_seeds, (
+        f"mean rise of the loss by exposure {rises}; least at 0 % in {n_flat} of {n_seeds} seeds"
+    )
+
+
+def _gradient_numbers(found: Found) -> Document:
+    histograms, mimicries = found["gradient_histogram"], found["mimicry"]
+    sweep = [
+        {
+            "n_kept": points[0].n_kept,
+            "cosine": _mean([point.cosine for point in points]),
+            "slowdown": _mean([point.slowdown for point in points]),
+        }
+        for points in zip(*(study.points for study in mimicries), strict=True)
+    ]
+    return {
+        "share_above": {
+            name: [own.share_above[name] for own in histograms] for name in histograms[0].share_above
+        },
+        "share_of_half": [own.share_of_half for own in histograms],
+        "n_entries": histograms[0].n_entries,
+        "n_kept_at_paper_share": mimicries[0].at_paper_share.n_kept,
+        "cosine": [study.at_paper_share.cosine for study in mimicries],
+        "slowdown": [study.at_paper_share.slowdown for study in mimicries],
+        "cosine_unmimicked": [study.cosine for study in mimicries],
+        "length": [study.length for study in mimicries],
+        "n_kept_as_claimed": [[point.n_kept for point in study.claimed] for study in mimicries],
+        "sweep": sweep,
+    }
+
+
+def _gradient_finding(numbers: Document) -> tuple[bool, str]:
+    cosine, slowdown = _mean(numbers["cosine"]), _mean(numbers["slowdown"])
+    return cosine > 0.95 and slowdown < 0.1, (
+        f"{numbers['n_kept_at_paper_share']} entries kept: cosine {cosine:.3f}, {slowdown:.1%} slower"
+    )
+
+
+def _separation_numbers(found: Found) -> Document:
+    studies = found["separable_minima"]
+    return {
+        **{name: [getattr(study, name) for study in studies] for name in ("malicious", "diameter", "ratio")},
+        "left_out": [list(study.left_out) for study in studies],
+        "malicious_success": [study.malicious_success for study in studies],
+        "largest_mixed_success": [max(study.mixed_success) for study in studies],
+        "lowest_mixed_accuracy": [min(study.mixed_accuracy) for study in studies],
+        "n_combinations": [len(study.mixed_success) for study in studies],
+    }
+
+
+def _separation_finding(numbers: Document) -> tuple[bool, str]:
+    ratios, success = numbers["ratio"], max(numbers["largest_mixed_success"])
+    return min(ratios) > 1, (
+        f"{min(ratios):.2f} to {max(ratios):.2f} times as far from the hull as an honest one from the others'"
+        f"; ASR of honest mixtures at most {success:.3f}"
+    )
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
+
+
+class Study(NamedTuple):
+    """A study: what a reader sees above it, its numbers over the seeds, and what they say of a claim."""
+
+    title: str
+    note: str
+    numbers: Callable[[Found], Document]
+    claim: str
+    finding: Callable[[Document], tuple[bool, str]]
+
+
+#: The studies by name.
+STUDIES: Mapping[str, Study] = MappingProxyType(
+    {
+        "figure4": Study(
+            "Figure 4: the loss around a clean minimum",
+            "Honest clients hold 0, 15 or 30 % of the edge cases, with correct labels. Is the loss flat in"
+            " the attackers' direction?",
+            _landscape_numbers,
+            "claim-11",
+            _landscape_finding,
+        ),
+        "figure5": Study(
+            "Figure 5: the entries of a malicious update, and mimicry",
+            "Few entries are large. An attacker may send those alone, and an honest client's numbers"
+            " elsewhere.",
+            _gradient_numbers,
+            "claim-12",
+            _gradient_finding,
+        ),
+        "separable-minima": Study(
+            "Separable minima",
+            "Five honest clients and an attacker train for one round from a clean model.",
+            _separation_numbers,
+            "minima",
+            _separation_finding,
+        ),
+    }
+)

@@ -1,0 +1,124 @@
+"""One kit for all pages: each is one HTML file that opens from disk and asks nothing of a network.
+
+Templates escape every text, so what a stranger wrote stays text. Scripts and styles are part of the page, and
+its policy forbids all others. The document behind a page is carried in it, as JSON.
+"""
+
+import base64
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from . import check_installed
+
+if TYPE_CHECKING:
+    import jinja2
+
+__all__ = ["ABSENT", "counted", "is_number", "level", "part", "percent", "render"]
+
+#: In the order in which they are put together; the last one starts.
+SCRIPTS = ("elements", "lines", "chart", "legend", "curves", "clients", "runs", "start")
+ABSENT = "–"
+
+
+def render(template: str, *, data: Mapping[str, Any] | None = None, **values: Any) -> str:
+    """Return a page. The scripts draw what `data` holds; a page without data has no scripts.
+
+    >>> page = render("base.html", data={"client": "</script>"})
+    >>> page.count("</script>"), "\\\\u003c/script\\\\u003e" in page
+    (2, True)
+    """
+    check_installed("jinja2")
+    own = files(__package__)
+    style = own.joinpath("templates", "style.css").read_text("utf-8")
+    script = "\n".join(own.joinpath("scripts", f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{script}\n}})();'
+    allowed = "'none'" if data is None else _hash(script)
+    policy = f"default-src 'none'; img-src data:; script-src {allowed}; style-src {_hash(style)}"
+    return (
+        _environment()
+        .get_template(template)
+        .render(policy=policy, style=style, script=script, data=_finite(data), **values)
+    )
+
+
+@cache
+def _environment() -> "jinja2.Environment":
+    import jinja2
+
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader(str(__package__)),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    found.filters |= {"percent": percent, "level": level, "part": part}
+    found.globals |= {"counted": counted, "is_number": is_number}
+    return found
+
+
+def is_number(value: Any) -> bool:
+    """Return whether it can be shown as a number.
+
+    >>> is_number(0.5), is_number("0.5"), is_number(float("nan")), is_number(True)
+    (True, False, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def percent(share: Any) -> str:
+    """Return a share in percent, to a tenth; a dash for what is no number.
+
+    >>> percent(0.9876), percent(None)
+    ('98.8', '–')
+    """
+    return f"{100 * share:.1f}" if is_number(share) else ABSENT
+
+
+def level(share: Any) -> int | None:
+    """Return a share in tenths, for the depth of a colour.
+
+    >>> level(0.96), level(7.0), level(None)
+    (10, 10, None)
+    """
+    return round(10 * min(max(share, 0.0), 1.0)) if is_number(share) else None
+
+
+def counted(numbers: Iterable[int], thing: str) -> str:
+    """Return how many, or from how few to how many.
+
+    >>> counted([3, 3], "seed"), counted([1, 3], "seed"), counted([1], "seed"), counted([], "seed")
+    ('3 seeds', '1 to 3 seeds', '1 seed', 'no seeds')
+    """
+    known = sorted(set(numbers))
+    if not known or known == [0]:
+        return f"no {thing}s"
+    least, most = known[0], known[-1]
+    return f"{most} {thing}{'s' * (most != 1)}" if least == most else f"{least} to {most} {thing}s"
+
+
+def part(value: Any, name: str) -> Any:
+    """Return what a mapping has under a name; None if it is no mapping, or has nothing there.
+
+    >>> part({"mean": 0.5}, "mean"), part(None, "mean")
+    (0.5, None)
+    """
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _finite(value: Any) -> Any:
+    """Return the same with None for numbers that JSON does not know."""
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,168 @@
+"""The pages: what was measured, the demo, one round over files. Each takes a document and returns HTML."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from .._support.atomic import write_whole
+from .figures import pictures_of
+from .kit import ABSENT, is_number, part, render
+from .tables import cells_by_row
+
+__all__ = ["demo_page", "results_page", "round_page", "write_round"]
+
+Document = Mapping[str, Any]
+
+#: Every verdict on a claim, with a sign for those who do not go by colours.
+SIGNS = {"holds": "✓", "does not hold": "✗", "preliminary": "≈", "not measured": "○"}
+
+#: What is measured of each client of a round: the title of the column, and how its numbers are written.
+COLUMNS = {
+    "selected": ("selected", ""),
+    "client_weights": ("weight", ".4f"),
+    "norms": ("length", ".4g"),
+    "cosines": ("cosine with the result", ".3f"),
+    "opposed_share": ("sign against the majority", ".1%"),
+    "trimmed_share": ("trimmed away", ".1%"),
+}
+
+
+def results_page(document: Document, *, title: str = "What was measured") -> str:
+    """Return the page of a document of results: claims, tables, curves, clients, runs and heat maps.
+
+    >>> document = {"version": "0.1.0", "scale": "cpu", "claims": [], "experiments": [], "runs": {}}
+    >>> results_page(document).startswith("<!doctype html>")
+    True
+    """
+    claims = document["claims"]
+    verdicts = dict.fromkeys([*SIGNS, *(claim["verdict"] for claim in claims)], 0)
+    same: dict[tuple[str, str], list[Document]] = {}
+    for claim in sorted(claims, key=lambda claim: bool(claim["verdict"] == "not measured")):
+        verdicts[claim["verdict"]] += 1
+        same.setdefault((claim["text"], claim.get("source") or ""), []).append(claim)
+    return render(
+        "results.html",
+        title=title,
+        data=_without_analyses(document),
+        signs=SIGNS,
+        verdicts=verdicts,
+        claims=list(same.items()),
+        sections=[
+            _section(one) | {"pictures": pictures_of(one, scale=document["scale"])}
+            for one in document["experiments"]
+        ],
+        heat=_heat_maps(document["experiments"]),
+    )
+
+
+def demo_page(
+    document: Document, *, rules: Mapping[str, str], verdicts: Sequence[Mapping[str, str]], seed: int
+) -> str:
+    """Return the page of the demo: what each rule does, by name, and its verdict in each experiment.
+
+    >>> nothing = {"version": "0.1.0", "scale": "cpu", "claims": [], "experiments": [], "runs": {}}
+    >>> "with seed 7" in demo_page(nothing, rules={}, verdicts=[], seed=7)
+    True
+    """
+    sections = [_section(one) for one in document["experiments"]]
+    return render("demo.html", data=document, sections=sections, rules=rules, verdicts=verdicts, seed=seed)
+
+
+def round_page(document: Document) -> str:
+    """Return the page of one round: its diagnostics as a dictionary, and the facts beside them.
+
+    >>> from holdfast import Diagnostics
+    >>> told = Diagnostics(rule="median", clients=("<b>",)).as_dict()
+    >>> "<b>" in round_page({"base": "model.safetensors", "diagnostics": told}).partition("<h2>Clients")[2]
+    False
+    """
+    told = document["diagnostics"]
+    shown = {name: form for name, form in COLUMNS.items() if told[name] is not None}
+    rows = [
+        (client, [_text(told[name][place], form) for name, (_, form) in shown.items()])
+        for place, client in enumerate(told["clients"])
+    ]
+    return render(
+        "round.html",
+        told=told,
+        facts={name: value for name, value in document.items() if name != "diagnostics"},
+        heads=[title for title, _ in shown.values()],
+        rows=rows,
+        shares=_agreement(told["consistency"] or []),
+    )
+
+
+def write_round(document: Document, path: Path) -> Path:
+    """Write the document of a round as JSON, and its page beside it; return where the page is.
+
+    >>> import tempfile
+    >>> from holdfast import Diagnostics
+    >>> told = Diagnostics(rule="median", clients=("ann",)).as_dict()
+    >>> path = Path(tempfile.mkdtemp()) / "round.json"
+    >>> write_round({"base": "b.safetensors", "diagnostics": told}, path).name
+    'round.html'
+    """
+    page = path.with_suffix(".html" if path.suffix != ".html" else ".page.html")
+    rendered = round_page(document)
+    write_whole(path, json.dumps({"holdfast": __version__, **document}, indent=1).encode())
+    write_whole(page, rendered.encode())
+    return page
+
+
+def _section(experiment: Document) -> dict[str, Any]:
+    return {
+        **{name: experiment[name] for name in ("note", "columns", "cells")},
+        "title": str(experiment["title"]),
+        "grid": cells_by_row(experiment),
+        "numbers": _flat(experiment.get("studies") or {}, ""),
+    }
+
+
+def _without_analyses(document: Document) -> dict[str, Any]:
+    """Return what the scripts read: the analyses behind a study are drawn already."""
+    plain = [{**one, "analyses": {}} for one in document["experiments"]]
+    return {**document, "experiments": plain}
+
+
+def _flat(value: Any, name: str) -> list[tuple[str, str]]:
+    """Return nested numbers as lines of a table: a name, and a text."""
+    if isinstance(value, Mapping):
+        inside = (_flat(item, f"{name} · {key}" if name else str(key)) for key, item in value.items())
+        return [line for lines in inside for line in lines]
+    if isinstance(value, list | tuple):
+        return [(name, ", ".join(text for item in value for _, text in _flat(item, name)))]
+    return [(name, _text(value, ".4g"))]
+
+
+def _heat_maps(experiments: Sequence[Document]) -> list[dict[str, Any]]:
+    """Return a map per task, of defences by attacks; the first experiment that measures a pair counts."""
+    found: dict[str, dict[tuple[str, str], Document]] = {}
+    for experiment in experiments:
+        for cell in experiment["cells"]:
+            if part(cell["measured"], "attack_success"):
+                pair = (str(cell["defence"]), str(cell["attack"]))
+                cell = {**cell, "title": experiment["title"]}
+                found.setdefault(str(cell["task"]), {}).setdefault(pair, cell)
+    maps = []
+    for task, pairs in found.items():
+        attacks = list(dict.fromkeys(attack for _, attack in pairs))
+        defences = dict.fromkeys(defence for defence, _ in pairs)
+        rows = [(defence, [pairs.get((defence, attack)) for attack in attacks]) for defence in defences]
+        maps.append({"task": task, "attacks": attacks, "rows": rows})
+    return maps
+
+
+def _agreement(counts: Sequence[int]) -> list[float]:
+    """Return the share of the coordinates in every tenth of |sum of signs| / n."""
+    shares, n = [0.0] * 10, max(len(counts) - 1, 1)
+    for size, count in enumerate(counts):
+        shares[min(10 * size // n, 9)] += count / (sum(counts) or 1)
+    return shares if sum(counts) else []
+
+
+def _text(value: Any, form: str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return format(value, form) if is_number(value) else ABSENT if value is None else str(value)

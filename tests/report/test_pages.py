@@ -1,0 +1,226 @@
+import copy
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import holdfast
+from holdfast import Diagnostics
+from holdfast.diagnostics import Dropped
+from holdfast.report.pages import demo_page, results_page, round_page, write_round
+
+from .conftest import HOSTILE
+from .documents import cell, claim, experiment, run
+
+EMPTY = {"version": "0.1.0", "scale": "cpu", "claims": [], "experiments": [], "runs": {}}
+
+SECTION = re.compile(r'<section id="([\w-]+)".*?</section>', re.S)
+
+
+def sections(document):
+    """Return the sections of a page by id, without the spaces between elements."""
+    return {found[1]: re.sub(r"\s*\n\s*", "", found[0]) for found in SECTION.finditer(results_page(document))}
+
+
+def test_a_page_of_nothing_says_so():
+    page = results_page(EMPTY)
+    assert page.startswith("<!doctype html>")
+    assert "No claims are part of this document." in page
+    assert "Nothing was measured yet." in page
+
+
+def test_the_page_names_no_address(measured):
+    found = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", results_page(measured))
+    assert set(found) <= {"http://www.w3.org"}
+
+
+def test_the_same_document_gives_the_same_page(measured):
+    measured["experiments"].append(figure6())
+    assert results_page(measured) == results_page(json.loads(json.dumps(measured)))
+
+
+def test_the_facts_say_version_and_scale(measured):
+    assert "scale “smoke” · 1 experiment · 6 runs" in results_page(measured)
+
+
+class Balanced(HTMLParser):
+    """Every element that is opened is closed, in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "img", "wbr"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_elements_of_a_page_are_closed_in_order(measured):
+    measured["experiments"].append(figure6())
+    parser = Balanced()
+    parser.feed(results_page(measured))
+    assert parser.open == []
+
+
+def test_verdicts_are_counted_and_unknown_ones_are_too(measured):
+    measured["claims"] = [claim("holds", "A"), claim("holds", "B"), claim("unheard of", "C")]
+    text = sections(measured)["claims"]
+    for count, verdict in ((2, "holds"), (0, "does not hold"), (0, "preliminary"), (1, "unheard of")):
+        assert f"<b>{count}</b> {verdict}</button>" in text
+
+
+def test_the_same_claim_on_several_tasks_is_written_once_and_what_was_measured_comes_first(measured):
+    measured["claims"] = [
+        claim("not measured", "Later."),
+        claim("holds", "It holds.", task="phishing"),
+        claim("does not hold", "It holds.", task="digits"),
+    ]
+    text = sections(measured)["claims"]
+    assert text.count("It holds.") == 1
+    assert text.index("on phishing") < text.index("on digits") < text.index("Later.")
+
+
+def test_every_section_is_linked_with_a_short_name_first(measured):
+    measured["experiments"][0]["title"] = "Table 1: all <defences>"
+    link = 'href="#experiment-0">Table 1<span class="rest">: all &lt;defences&gt;</span>'
+    assert link in results_page(measured)
+
+
+def test_one_experiment_without_claims_has_a_page_without_contents(measured):
+    measured["claims"] = []
+    assert list(sections(measured)) == ["reading", "experiment-0"]
+    assert "<nav" not in results_page(measured)
+
+
+def test_every_head_of_a_table_has_a_scope_and_every_table_a_caption(measured):
+    page = results_page(measured)
+    assert page.count("<table") == page.count("<caption>") == 2
+    assert not re.findall(r"<th(?=[ >])(?![^>]*scope=)", page)
+
+
+def test_columns_say_seeds_scale_and_what_they_stand_in_for(measured):
+    measured["experiments"][0]["cells"][0] |= {"stands_in_for": "cifar10", "n_seeds": 1}
+    text = sections(measured)["experiment-0"]
+    assert "for cifar10" in text
+    assert "1 to 2 seeds" in text
+    assert "scale “smoke”" in text
+
+
+def test_an_experiment_without_runs_has_its_printed_numbers_and_no_curves(measured):
+    for one in measured["experiments"][0]["cells"]:
+        one |= {"measured": None, "keys": [], "n_seeds": 0}
+    text = sections(measured)["experiment-0"]
+    assert "not measured" in text
+    assert "paper 87.5" in text
+    assert "curves" not in text
+
+
+def test_the_colour_is_the_deeper_the_more_the_attack_succeeds(measured):
+    for share, one in zip((0.04, 0.96), measured["experiments"][0]["cells"], strict=False):
+        one["measured"]["attack_success"] = {"mean": share}
+    levels = re.findall(r'data-level="(\d+)"', sections(measured)["heat"])
+    assert levels[:2] == ["0", "10"]
+
+
+def test_of_two_experiments_with_the_same_pair_the_first_counts(measured):
+    other = copy.deepcopy(measured)
+    first, second = measured["experiments"][0], other["experiments"][0]
+    second["cells"][0]["measured"]["attack_success"]["mean"] = 0.123
+    alone = sections(measured)["heat"]
+    assert sections({**measured, "experiments": [first, second]})["heat"] == alone
+    assert "12.3" in sections({**measured, "experiments": [second, first]})["heat"]
+
+
+def test_studies_are_shown_as_names_and_numbers(measured):
+    studies = {"mimicry": {"cosine": 0.93456, "by round": [0.1, 0.25]}}
+    measured["experiments"] = [experiment([], studies=studies)]
+    text = sections(measured)["experiment-0"]
+    assert '<th scope="row">mimicry · cosine</th><td>0.9346</td>' in text
+    assert "<td>0.1, 0.25</td>" in text
+
+
+def figure6():
+    """Return an experiment that is drawn: one cell per value of τ."""
+    cells = [cell(f"τ = {x}", {str(x): run("FedAvg", 0)}, x=x) for x in (0.2, 0.6)]
+    return experiment(cells, name="figure6a", title="Figure 6a: τ", kind="figure", axis="τ")
+
+
+def test_a_figure_is_carried_inside_the_page_with_its_caption(measured):
+    measured["experiments"] = [figure6()]
+    text = sections(measured)["experiment-0"]
+    assert re.search(r'<figure><img src="data:image/svg\+xml;base64,[\w+/=]+" alt="The invariant', text)
+    assert "<figcaption>The invariant aggregator over τ" in text
+
+
+def test_a_large_drawing_is_carried_as_dots(measured, monkeypatch):
+    monkeypatch.setattr("holdfast.report.figures.LARGE", 1000)
+    measured["experiments"] = [figure6()]
+    assert "data:image/png;base64,iVBORw0KGgo" in sections(measured)["experiment-0"]
+
+
+def test_the_demo_has_a_row_per_rule_with_its_verdict(measured):
+    rules = {row: f"what {row} does" for row in measured["experiments"][0]["rows"]}
+    verdicts = [{**dict.fromkeys(rules, "kept out"), "FedAvg": "let in"}]
+    page = demo_page(measured, rules=rules, verdicts=verdicts, seed=3)
+    rows = re.findall(r"<tr><th scope=\"row\"><code>(.*?)</code>.*?</tr>", page, re.S)
+    assert rows == list(rules)
+    assert page.count("<b>kept out</b>") == 3
+    assert "what Invariant does" in page
+    assert "with seed 3" in page
+
+
+def hostile_round():
+    return Diagnostics(
+        rule="median",
+        clients=(HOSTILE, "ann"),
+        dropped=(Dropped("bob", HOSTILE),),
+        notes=(HOSTILE,),
+        covered=True,
+        tolerates=1,
+        kept_fraction=0.25,
+        selected=np.array([True, False]),
+        norms=np.array([np.inf, 2.0]),
+        trimmed_share=np.array([0.5, 0.25]),
+        consistency=np.array([3, 0, 1]),
+    )
+
+
+def test_the_page_of_a_round_has_its_diagnostics_and_no_markup_of_a_client():
+    page = round_page({"rule": HOSTILE, "diagnostics": hostile_round().as_dict()})
+    assert "<script" not in page
+    assert "<img" not in page
+    text = re.sub(r"\s*\n\s*", "", page)
+    assert "<td>yes</td><td>–</td><td>50.0%</td>" in text  # a length that is not finite is a dash
+    assert "<td>no</td><td>2</td><td>25.0%</td>" in text
+    assert "covers this round, with up to 1 malicious client." in text
+    assert "keeps 25.0 % of the coordinates" in text
+
+
+@pytest.mark.parametrize(
+    ("counts", "shares"),
+    [([3, 0, 1], {0: "75.0", 9: "25.0"}), ([0, 0], {}), ([5], {0: "100.0"})],
+)
+def test_agreement_is_shown_by_tenths(counts, shares):
+    told = Diagnostics(rule="median", clients=(1,), consistency=np.array(counts)).as_dict()
+    page = round_page({"diagnostics": told})
+    expected = [f"{shares.get(tenth, '0.0')} %" for tenth in range(10)] if shares else []
+    assert re.findall(r"<td>([\d.]+ %)</td>", page) == expected
+
+
+def test_a_round_without_a_model_says_so():
+    told = Diagnostics(rule="median", clients=(), aggregated=False).as_dict()
+    assert "Not aggregated: the model stays as it is." in round_page({"diagnostics": told})
+
+
+@pytest.mark.parametrize(("name", "page"), [("round.json", "round.html"), ("round.html", "round.page.html")])
+def test_a_round_is_written_as_json_with_a_page_beside_it(tmp_path, name, page):
+    document = {"base": "model", "diagnostics": hostile_round().as_dict()}
+    assert write_round(document, tmp_path / "new" / name) == tmp_path / "new" / page
+    written = json.loads((tmp_path / "new" / name).read_text())
+    assert written == {"holdfast": holdfast.__version__, **document}
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {name, page}
