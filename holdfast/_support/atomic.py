@@ -90,7 +90,12 @@ def remove_leftovers(folder: Path, name: str) -> None:
     """Remove partial files of `name` and of `name.*` whose writers are dead; never those of the living.
 
     >>> import tempfile
-    >>> remove_leftovers(Path(tempfile.mkdtemp()), "result")
+    >>> path = Path(tempfile.mkdtemp()) / "result.json"
+    >>> with replacing(path):
+    ...     remove_leftovers(path.parent, "result")
+    ...     n_partial = len(os.listdir(path.parent))
+    >>> n_partial
+    1
     """
     for partial in folder.glob(f"{glob.escape(name)}.*.partial"):
         writer = re.search(r"\.(\d+)@([^@]*)\.partial$", partial.name)

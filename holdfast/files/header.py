@@ -41,22 +41,13 @@ METADATA = "__metadata__"
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor's place: type, shape, and its bytes, counted from the start of the file.
-
-    >>> Tensor("w", "F32", (2, 3), 64, 88).size
-    6
-    """
+    """One tensor's place: type, shape, and its bytes, counted from the start of the file."""
 
     name: str
     type_name: str
     shape: tuple[int, ...]
     start: int
     stop: int
-
-    @property
-    def size(self) -> int:
-        """How many numbers it holds."""
-        return math.prod(self.shape)
 
 
 @dataclass(frozen=True)

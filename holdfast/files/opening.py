@@ -11,7 +11,8 @@ import resource
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -115,23 +116,26 @@ class Checkpoint:
     path: Path  # as it was given
     files: tuple[StoredFile, ...]
     headers: tuple[Header, ...]  # of the files
-    index: bytes | None = None  # of several files: the content of their index, as it is
-    index_name: str = ""
-    tensors: dict[str, StoredTensor] = field(init=False)
+    index: bytes | None  # of several files: the content of their index, as it is
+    index_name: str
 
-    def __post_init__(self) -> None:
-        """List the tensors."""
-        tensors = {
+    @cached_property
+    def tensors(self) -> dict[str, StoredTensor]:
+        """The tensors of all files, by name."""
+        return {
             tensor.name: StoredTensor(file, tensor.type_name, tensor.shape, tensor.start)
             for file, header in zip(self.files, self.headers, strict=True)
             for tensor in header.tensors
         }
-        object.__setattr__(self, "tensors", tensors)
 
     @property
     def header_bytes(self) -> int:
         """The length of all headers."""
         return sum(len(header.raw) for header in self.headers)
+
+
+#: Files with their headers, and the content and the name of their index, if they have one.
+Read = tuple[list[tuple[StoredFile, Header]], bytes | None, str]
 
 
 def open_own(path: Path, *, name: str) -> Checkpoint:
@@ -162,12 +166,14 @@ def _checkpoint(path: Path, *, follow: bool, limit: int) -> Checkpoint:
         raise Unfit("is a symbolic link" if stat.S_ISLNK(mode) else "is not a regular file")
     if stat.S_ISDIR(mode):
         with _folder(path, flags) as folder:
-            return _in_folder(path, folder, flags, limit)
-    if path.name.endswith(".json"):
+            read, index, name = _in_folder(path, folder, flags, limit)
+    elif path.name.endswith(".json"):
         with _folder(path.parent, 0) as folder:
-            return _indexed(path.parent, path.name, folder, flags, limit)
-    file, header = _file(path, path, None, flags, limit)
-    return Checkpoint(path, (file,), (header,))
+            read, index, name = _indexed(path.parent, path.name, folder, flags, limit)
+    else:
+        read, index, name = [_file(path, path, None, flags, limit)], None, ""
+    files, headers = zip(*read, strict=True)
+    return Checkpoint(path, files, headers, index, name)
 
 
 @contextmanager
@@ -179,7 +185,7 @@ def _folder(path: Path, flags: int) -> Iterator[int]:
         os.close(folder)
 
 
-def _in_folder(path: Path, folder: int, flags: int, limit: int) -> Checkpoint:
+def _in_folder(path: Path, folder: int, flags: int, limit: int) -> Read:
     names = sorted(os.listdir(folder))
     indices = [name for name in names if name.endswith(".safetensors.index.json")]
     if len(indices) == 1:
@@ -187,11 +193,10 @@ def _in_folder(path: Path, folder: int, flags: int, limit: int) -> Checkpoint:
     files = [name for name in names if name.endswith(".safetensors")]
     if indices or len(files) != 1:
         raise Unfit(f"is a folder with {len(indices)} indices and {len(files)} safetensors files, not one")
-    file, header = _file(path / files[0], files[0], folder, flags, limit)
-    return Checkpoint(path, (file,), (header,))
+    return [_file(path / files[0], files[0], folder, flags, limit)], None, ""
 
 
-def _indexed(path: Path, name: str, folder: int, flags: int, limit: int) -> Checkpoint:
+def _indexed(path: Path, name: str, folder: int, flags: int, limit: int) -> Read:
     """Return the files of an index, which must hold just the tensors that it says they hold."""
     with _opened(name, folder, flags) as (fd, size):
         if size > min(MAX_INDEX, limit):
@@ -208,8 +213,7 @@ def _indexed(path: Path, name: str, folder: int, flags: int, limit: int) -> Chec
     held = {(t.name, shard) for shard, (_, header) in zip(shards, read, strict=True) for t in header.tensors}
     if set(places.items()) != held:
         raise Unfit(f"has an index, {name}, that tells of other tensors than its files hold")
-    files, headers = zip(*read, strict=True)
-    return Checkpoint(path, files, headers, content, name)
+    return read, content, name
 
 
 def _file(

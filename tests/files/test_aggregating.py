@@ -113,14 +113,15 @@ def test_what_a_rule_cannot_do_without_is_asked_for(tmp_path):
         aggregate_files(clients, a.fltrust, reference=tmp_path / "own.safetensors", **files)
 
 
-def test_sample_counts_weigh_as_in_memory_and_a_lie_drops_its_client(tmp_path):
+def test_sample_counts_weigh_as_in_memory_capped_and_an_impossible_one_drops_its_client(tmp_path):
     base, models = some_models(4)
     at, clients = write_round(tmp_path, base, models)
-    counts = {"c00": 10, "c01": 30, "c02": 20, "c03": 10**12}
+    counts = {"c00": 10, "c01": 30, "c02": 10**8, "c03": 10**12}
     (tmp_path / "counts.json").write_text(json.dumps(counts))
     files = {"base": at, "out": tmp_path / "next.safetensors", "weights": tmp_path / "counts.json"}
     said = aggregate_files(clients, a.fedavg, **files)
     assert "impossible sample count" in said.dropped[0].reason
+    assert "10 times the median count as 300: of client c02" in said.notes[-1]
     expected, _ = in_memory(base, models, a.fedavg, weights=list(counts.values()))
     assert_same(tmp_path / "next.safetensors", expected)
     for content, match in (

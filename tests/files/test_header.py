@@ -24,7 +24,7 @@ def test_tensors_come_in_the_order_of_their_numbers_not_of_their_names():
 
 def test_scalars_empty_tensors_and_padding_are_allowed():
     header = whole({"s": entry(0, 4, []), "e": entry(4, 4, [3, 0, 2])}, 4, padding=7)
-    assert [(tensor.name, tensor.size) for tensor in header.tensors] == [("s", 1), ("e", 0)]
+    assert [(tensor.name, tensor.shape) for tensor in header.tensors] == [("s", ()), ("e", (3, 0, 2))]
 
 
 def test_what_is_encoded_is_parsed_to_the_same_and_aligned():

@@ -15,7 +15,7 @@ from ..rules import RULES, named
 from .rounds import some_models, write_round
 from .test_aggregating import given_for
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'holdfast[ray]'")
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'holdfast-fl[ray]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
