@@ -27,6 +27,10 @@ def run(code):
     return done.stdout.strip()
 
 
+def test_there_are_about_thirty_public_names():
+    assert len(holdfast.__all__) <= 30
+
+
 def test_importing_holdfast_loads_nothing_heavy():
     heavy = "{'numba', 'torch', 'flwr', 'matplotlib', 'typer', 'rich'}"
     assert run(f"import sys, holdfast; print({heavy} & set(sys.modules))") == "set()"
@@ -36,12 +40,7 @@ def test_importing_holdfast_loads_nothing_heavy():
     )
 
 
-def test_importing_holdfast_is_quick():
-    code = "import time; t = time.perf_counter(); import holdfast; print(time.perf_counter() - t)"
-    assert min(float(run(code)) for _ in range(3)) < 0.3
-
-
 def test_the_version_is_that_of_the_installed_package():
     from importlib.metadata import version
 
-    assert holdfast.__version__ == version("holdfast")
+    assert holdfast.__version__ == version("holdfast-fl")

@@ -1,0 +1,56 @@
+"""All commands, under one name."""
+
+import inspect
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from . import advise, aggregate, compare, data, listing, report, reproduce, run, theory
+from .demo import demo
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="holdfast",
+    help="Federated training that holds fast against backdoors.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+app.command()(demo)
+app.command("run")(run.run_command)
+app.command("compare")(compare.compare_command)
+app.command("reproduce")(reproduce.reproduce_command)
+app.command("list")(listing.list_command)
+app.command("report")(report.report_command)
+app.command("aggregate")(aggregate.aggregate_command)
+app.command("advise")(advise.advise_command)
+app.add_typer(theory.app, name="theory")
+app.add_typer(data.app, name="data")
+
+
+def _hide_examples(shown: typer.Typer) -> None:
+    """Let the help of every command end where the example of its docstring begins."""
+    for command in shown.registered_commands:
+        command.help = (inspect.getdoc(command.callback) or "").partition(">>>")[0].strip()
+    for group in shown.registered_groups:
+        if group.typer_instance is not None:
+            _hide_examples(group.typer_instance)
+
+
+_hide_examples(app)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"holdfast {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    pass
