@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["document_shown", "plan_as_dict", "plan_shown"]
 
-COLOURS = {"holds": "green", "does not hold": "red", "not measured": "dim"}
+COLOURS = {"holds": "green", "does not hold": "red", "preliminary": "yellow", "not measured": "dim"}
 
 
 def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:

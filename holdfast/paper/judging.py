@@ -1,18 +1,24 @@
-"""Whether a claim holds: from the measured numbers of a document, or not yet measured."""
+"""Whether a claim holds: read from the measured numbers of a document."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .rows import STAND_IN
+from .._support.lookup import nearest
+from ..errors import InputError
+from .experiment import Document
+from .table import STAND_IN, Table
 
-__all__ = ["Claim", "Finding", "NotMeasuredError", "Numbers", "Seen", "said", "verdicts"]
+__all__ = ["Claim", "Rates", "cells_of", "in_words", "judge"]
+
+#: Which cells a claim is about: experiment and row, by the name that the claim has for them.
+Cells = Mapping[str, tuple[str, str]]
 
 
-class Numbers(NamedTuple):
-    """Accuracy and attack success after the last round, means over the seeds.
+class Rates(NamedTuple):
+    """Accuracy and attack success rate after the last round, means over the seeds.
 
-    >>> print(Numbers(0.91234, 0.004))
+    >>> print(Rates(0.91234, 0.004))
     Acc .912 ASR .004
     """
 
@@ -21,132 +27,133 @@ class Numbers(NamedTuple):
 
     def __str__(self) -> str:
         """Return both as a table has them."""
-        accuracy, success = (f"{number:.3f}".removeprefix("0") for number in self)
+        accuracy, success = (f"{rate:.3f}".removeprefix("0") for rate in self)
         return f"Acc {accuracy} ASR {success}"
 
 
-class Finding(NamedTuple):
-    """Whether something holds, and the numbers that say so.
+def in_words(found: Mapping[str, Rates]) -> str:
+    """Return the rates of several rows as one line.
 
-    >>> Finding(True, "ASR .004").holds
-    True
+    >>> in_words({"FedAvg": Rates(0.9, 0.8), "RFA": Rates(0.7, 0.6)})
+    'FedAvg Acc .900 ASR .800; RFA Acc .700 ASR .600'
     """
-
-    holds: bool
-    numbers: str
-
-
-class NotMeasuredError(LookupError):
-    """A claim asks for a cell that nothing was measured of.
-
-    >>> Seen([])("table1", "Krum", "digits")
-    Traceback (most recent call last):
-    holdfast.paper.judging.NotMeasuredError: Krum on digits (table1)
-    """
-
-
-class Seen:
-    """The measured numbers of a document's experiments, by experiment, row and task.
-
-    >>> Seen([]).scale
-    """
-
-    def __init__(self, experiments: Iterable[Mapping[str, Any]]) -> None:
-        """Look the cells up once."""
-        self.experiments = list(experiments)
-        self.cells = {
-            (one["name"], cell["row"], cell["task"]): cell
-            for one in self.experiments
-            for cell in one["cells"]
-            if cell["measured"] is not None and cell["measured"]["attack_success"] is not None
-        }
-        self.scale = next((cell["scale"] for one in self.experiments for cell in one["cells"]), None)
-
-    def __call__(self, experiment: str, row: str, task: str) -> Numbers:
-        """Return the numbers of a cell."""
-        cell = self.cells.get((experiment, row, task))
-        if cell is None:
-            raise NotMeasuredError(f"{row} on {task} ({experiment})")
-        measured = cell["measured"]
-        return Numbers(measured["accuracy"]["mean"], measured["attack_success"]["mean"])
-
-    def rows(self, experiment: str, rows: Iterable[str], task: str) -> dict[str, Numbers]:
-        """Return the numbers of several rows, by row."""
-        return {row: self(experiment, row, task) for row in rows}
-
-    def has(self, experiment: str, row: str, task: str) -> bool:
-        """Return whether there is such a cell."""
-        return (experiment, row, task) in self.cells
-
-    def findings(self, claim: str, task: str) -> list[Finding]:
-        """Return what studies found that are no runs: `studies["findings"]` of their experiments."""
-        return [
-            Finding(bool(found["holds"]), str(found["numbers"]))
-            for one in self.experiments
-            for found in one["studies"].get("findings", ())
-            if found["id"] == claim and found["task"] == task
-        ]
+    return "; ".join(f"{name} {rates}" for name, rates in found.items())
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper that can be wrong, the tasks it is asked on, and how it is checked.
+    """A sentence that can be wrong, where the paper has it, and how it is checked on which tasks.
 
-    `tasks` may join several by " + ", for a claim on their mean. Without a check, a study brings the finding.
-
-    >>> Claim("claim-0", "Nothing is claimed.", "§0", ("digits",)).tasks
-    ('digits',)
+    `tasks` may join several by " + ". `holds` and `numbers` get the rates of the cells by name, one mapping
+    per joined task. Without `holds`, a study brings the finding.
     """
 
     id: str
     text: str
     source: str
     tasks: tuple[str, ...]
-    check: Callable[[Seen, str], Finding] | None = None
+    cells: Cells = field(default_factory=dict)
+    holds: Callable[..., bool] | None = None
+    numbers: Callable[..., str] = in_words
 
 
-def said(numbers: Mapping[str, Any]) -> str:
-    """Return the numbers of several rows as one line.
+def cells_of(experiment: str, *rows: str) -> dict[str, tuple[str, str]]:
+    """Return these rows of an experiment as the cells of a claim.
 
-    >>> said({"FedAvg": Numbers(0.9, 0.8)})
-    'FedAvg Acc .900 ASR .800'
+    >>> cells_of("table1", "FedAvg")
+    {'FedAvg': ('table1', 'FedAvg')}
     """
-    return "; ".join(f"{name} {number}" for name, number in numbers.items())
+    return {row: (experiment, row) for row in rows}
 
 
-def verdicts(claims: Iterable[Claim], experiments: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return for each claim and task whether it holds, as it goes into the document.
+def judge(
+    claims: Sequence[Claim], tables: Mapping[str, Table], experiments: Iterable[Mapping[str, Any]]
+) -> list[Document]:
+    """Return each claim on each of its tasks with a verdict, as it goes into the document.
 
-    >>> verdicts([Claim("claim-0", "Nothing is claimed.", "§0", ("digits",))], [])[0]["verdict"]
-    'not measured'
+    The verdict is "holds", "does not hold", "preliminary" where a cell has fewer seeds than were asked for,
+    or "not measured". A claim about a cell that no table has raises, whether anything is measured or not.
+
+    >>> from holdfast.paper.main_tables import TABLE1
+    >>> claim = Claim("x", "Nobody learns.", "Section 9", ("digits",), cells_of("table1", "Krumm"))
+    >>> judge([claim], {"table1": TABLE1}, [])
+    Traceback (most recent call last):
+    holdfast.errors.InputError: claim x names 'Krumm', which is not in table1 on digits; did you mean 'Krum'?
     """
-    seen = Seen(experiments)
-    return [_verdict(claim, task, seen) for claim in claims for task in claim.tasks]
-
-
-def _verdict(claim: Claim, task: str, seen: Seen) -> dict[str, Any]:
-    stands_in_for = STAND_IN.get(task) if STAND_IN.get(task) in claim.tasks else None
-    try:
-        found = _found(claim, task, seen)
-        verdict, numbers = "holds" if found.holds else "does not hold", found.numbers
-    except NotMeasuredError as missing:
-        verdict, numbers = "not measured", f"missing: {missing}"
-    return {
-        "id": claim.id,
-        "text": claim.text,
-        "verdict": verdict,
-        "numbers": numbers,
-        "scale": seen.scale,
-        "task": task,
-        "stands_in_for": stands_in_for,
-        "source": claim.source,
+    experiments = list(experiments)
+    for claim in claims:
+        _check(claim, tables)
+    cells = {(one["name"], cell["row"], cell["task"]): cell for one in experiments for cell in one["cells"]}
+    findings = {
+        (found["id"], found["task"]): found
+        for one in experiments
+        for found in one["studies"].get("findings", ())
     }
+    if unknown := {name for name, _ in findings} - {claim.id for claim in claims}:
+        raise InputError(f"studies have findings on claims that do not exist: {', '.join(sorted(unknown))}")
+    scale = next((cell["scale"] for cell in cells.values()), None)
+    return [
+        {
+            "id": claim.id,
+            "text": claim.text,
+            **(_studied(claim, task, findings) if claim.holds is None else _measured(claim, task, cells)),
+            "scale": scale,
+            "task": task,
+            "stands_in_for": STAND_IN.get(task) if STAND_IN.get(task) in claim.tasks else None,
+            "source": claim.source,
+        }
+        for claim in claims
+        for task in claim.tasks
+    ]
 
 
-def _found(claim: Claim, task: str, seen: Seen) -> Finding:
-    if claim.check is not None:
-        return claim.check(seen, task)
-    studied = seen.findings(claim.id, task)
-    if not studied:
-        raise NotMeasuredError(f"the study on {task}")
-    return studied[0]
+def _check(claim: Claim, tables: Mapping[str, Table]) -> None:
+    for task in (part for joined in claim.tasks for part in joined.split(" + ")):
+        for experiment, row in claim.cells.values():
+            if experiment not in tables:
+                raise InputError(f"claim {claim.id} names {experiment!r}, which is no experiment")
+            if not tables[experiment].has(row, task):
+                hint = nearest(row, [one.label for one in tables[experiment].rows])
+                raise InputError(
+                    f"claim {claim.id} names {row!r}, which is not in {experiment} on {task}; {hint}"
+                )
+
+
+def _studied(claim: Claim, task: str, findings: Mapping[tuple[str, str], Document]) -> Document:
+    if (claim.id, task) not in findings:
+        return {"verdict": "not measured", "numbers": f"missing: the study on {task}"}
+    found = findings[claim.id, task]
+    return {"verdict": _verdict(found["holds"]), "numbers": found["numbers"]}
+
+
+def _measured(claim: Claim, task: str, cells: Mapping[tuple[str, str, str], Document]) -> Document:
+    places = [
+        {name: (experiment, row, own) for name, (experiment, row) in claim.cells.items()}
+        for own in task.split(" + ")
+    ]
+    used = [place for one in places for place in one.values()]
+    for place in used:
+        measured = cells[place]["measured"] if place in cells else None
+        if measured is None or measured["attack_success"] is None:
+            return {"verdict": "not measured", "numbers": "missing: {1} on {2} ({0})".format(*place)}
+    rates = [{name: _rates(cells[place]) for name, place in one.items()} for one in places]
+    assert claim.holds is not None
+    verdict, numbers = _verdict(claim.holds(*rates)), claim.numbers(*rates)
+    n_seeds, n_wanted = min(
+        ((cells[place]["n_seeds"], cells[place]["n_wanted"]) for place in used),
+        key=lambda pair: pair[0] - pair[1],
+    )
+    if n_seeds < n_wanted:
+        return {
+            "verdict": "preliminary",
+            "numbers": f"{verdict} with {n_seeds} of {n_wanted} seeds: {numbers}",
+        }
+    return {"verdict": verdict, "numbers": numbers}
+
+
+def _rates(cell: Document) -> Rates:
+    return Rates(cell["measured"]["accuracy"]["mean"], cell["measured"]["attack_success"]["mean"])
+
+
+def _verdict(holds: bool) -> str:
+    return "holds" if holds else "does not hold"

@@ -1,165 +1,147 @@
 """The claims on tables 5 to 10, on figure 6 and on the studies, as checks on measured numbers."""
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
-from .figure6 import ALPHAS, TAUS
-from .judging import Claim, Finding, Seen, said
-from .table5 import ATTACKS
-from .table8 import PRINTED as SHARES
-from .table9 import PRINTED as TRIGGERS
+from .cifar10_tables import ALPHAS, TABLE8, TABLE9, TAUS
+from .judging import Claim, cells_of
+from .main_claims import EVERYWHERE, IMAGES, LOW, NOISE, Found
+from .main_tables import TABLE5
 
 __all__ = ["OTHER_CLAIMS"]
 
-LOW, NOISE = 0.1, 0.005
-
-IMAGES = ("cifar10", "digits")
-EVERYWHERE = ("cifar10", "digits", "phishing")
-RATIOS = tuple(f"{percent} %" for percent in SHARES)
-DEALT = ("Dirichlet, α 1.0", "Dirichlet, α 0.5", "Dirichlet, α 0.2")
+STRATEGIES = tuple(row.label for row in TABLE5.rows if row.attack.startswith("edge-case+"))
+SHARES = tuple(row.label for row in TABLE8.rows)
+TRIGGERS = tuple(dict.fromkeys(row.label for row in TABLE9.rows))
+DIRICHLET = ("Dirichlet, α 1.0", "Dirichlet, α 0.5", "Dirichlet, α 0.2")
 
 
-def _distributed(seen: Seen, task: str) -> Finding:
-    found = seen.rows("table5", ("Edge-case", "Distributed (DBA)"), task)
-    edge, parts = found.values()
-    return Finding(parts.success <= edge.success + NOISE, said(found))
+def _stays_low(found: Found) -> bool:
+    return all(one.success <= 0.005 for one in found.values())
 
 
-def _slightly(seen: Seen, task: str) -> Finding:
-    found = seen.rows("table5", ("Edge-case", *list(ATTACKS)[3:]), task)
-    edge = found["Edge-case"].success
-    return Finding(all(one.success <= edge + 0.05 for one in found.values()), said(found))
+def _never_rises(found: Found) -> bool:
+    return all(after.accuracy <= before.accuracy + NOISE for before, after in pairwise(found.values()))
 
 
-def _ordered(seen: Seen, task: str) -> Finding:
-    rows = ("Edge-case, collude, adaptive", "Edge-case, collude", "Edge-case, adaptive")
-    found = seen.rows("table5", rows, task)
-    return Finding(all(high.success > low.success for high, low in pairwise(found.values())), said(found))
+def _is_wide(found: Found) -> bool:
+    """Return whether four neighbouring values of a setting have a low ASR."""
+    return "low" * 4 in "".join("low" if one.success <= LOW else " " for one in found.values())
 
 
-def _stays_low(experiment: str, rows: Sequence[str]) -> Any:
-    def check(seen: Seen, task: str) -> Finding:
-        found = seen.rows(experiment, rows, task)
-        return Finding(all(one.success <= 0.005 for one in found.values()), said(found))
-
-    return check
-
-
-def _never_rises(experiment: str, rows: Sequence[str]) -> Any:
-    def check(seen: Seen, task: str) -> Finding:
-        found = seen.rows(experiment, rows, task)
-        holds = all(later.accuracy <= sooner.accuracy + NOISE for sooner, later in pairwise(found.values()))
-        return Finding(holds, said(found))
-
-    return check
-
-
-def _wide(experiment: str, sign: str, values: Sequence[float], n_needed: int) -> Any:
-    """Return the check that so many neighbouring values of a setting have a low ASR."""
-
-    def check(seen: Seen, task: str) -> Finding:
-        found = [seen(experiment, f"{sign} = {value}", task).success for value in values]
-        longest = current = 0
-        for success in found:
-            current = current + 1 if success <= LOW else 0
-            longest = max(longest, current)
-        said = ", ".join(f"{value}: {success:.3f}" for value, success in zip(values, found, strict=True))
-        return Finding(longest >= n_needed, f"ASR by {sign}: {said}")
-
-    return check
-
-
-def _few_clients(seen: Seen, task: str) -> Finding:
-    found = seen.rows("figure6c", ("10 clients", "20 clients"), task)
-    few, usual = found.values()
-    return Finding(few.success <= LOW and few.accuracy >= usual.accuracy - 0.05, said(found))
+def _success(found: Found) -> str:
+    return "ASR by " + ", ".join(f"{name}: {one.success:.3f}" for name, one in found.items())
 
 
 OTHER_CLAIMS = (
     Claim(
         "claim-9a",
         "A distributed trigger has no higher ASR than the edge case.",
-        "§4.9",
+        "our check of Table 5",
         EVERYWHERE,
-        _distributed,
+        cells_of("table5", "Edge-case", "Distributed (DBA)"),
+        lambda found: found["Distributed (DBA)"].success <= found["Edge-case"].success + NOISE,
     ),
     Claim(
         "claim-9b",
         "Colluding, adapting and both raise the ASR by at most .05.",
-        "§4.9",
+        "Appendix D.7, Table 5",
         (*EVERYWHERE, "twitter"),
-        _slightly,
+        cells_of("table5", "Edge-case", *STRATEGIES),
+        lambda found: all(one.success <= found["Edge-case"].success + 0.05 for one in found.values()),
     ),
     Claim(
         "claim-9c",
         "The ASR is highest for both, lower for colluding, lowest for adapting.",
-        "§4.9",
+        "our check of Table 5",
         IMAGES,
-        _ordered,
+        cells_of("table5", "Edge-case, collude, adaptive", "Edge-case, collude", "Edge-case, adaptive"),
+        lambda found: all(high.success > low.success for high, low in pairwise(found.values())),
     ),
     Claim(
         "claim-10a",
         "The ASR is at most .005 for shares of attackers from 0 to 20 %.",
-        "§4.10",
+        "our check of Table 8",
         EVERYWHERE,
-        _stays_low("table8", RATIOS),
+        cells_of("table8", *SHARES),
+        _stays_low,
     ),
     Claim(
         "claim-10b",
         "The ASR is at most .005 for triggers of all sizes.",
-        "§4.10",
+        "our check of Table 9",
         IMAGES,
-        _stays_low("table9", tuple(TRIGGERS)),
+        cells_of("table9", *TRIGGERS),
+        _stays_low,
     ),
     Claim(
         "claim-10c",
         "The ASR is at most .005 however the examples are dealt.",
-        "§4.10",
+        "our check of Table 10",
         IMAGES,
-        _stays_low("table10", ("i.i.d. (everything)", *DEALT)),
+        cells_of("table10", "i.i.d. (everything)", *DIRICHLET),
+        _stays_low,
     ),
     Claim(
         "claim-10d",
         "Acc never rises with the share of attackers (by more than .005).",
-        "§4.10",
+        "our check of Table 8",
         EVERYWHERE,
-        _never_rises("table8", RATIOS),
+        cells_of("table8", *SHARES),
+        _never_rises,
     ),
     Claim(
         "claim-10e",
         "Acc never rises as shards differ more (by more than .005).",
-        "§4.10",
+        "our check of Table 10",
         IMAGES,
-        _never_rises("table10", DEALT),
+        cells_of("table10", *DIRICHLET),
+        _never_rises,
     ),
-    Claim("claim-11", "The loss rises least along the attackers' way for a 0 % edge case.", "§4.11", IMAGES),
+    Claim(
+        "claim-11",
+        "The loss along the attackers' direction rises least for a 0 % edge case.",
+        "Appendix D.1, Figure 4",
+        IMAGES,
+    ),
     Claim(
         "claim-12",
-        "A mimicking gradient has a cosine above .95 at less than 10 % slower attack.",
-        "§4.12",
+        "A mimicking gradient has a cosine above .95, and slows the attack by less than 10 %.",
+        "Appendix D.2",
         IMAGES,
     ),
-    Claim("minima", "The attackers' minimum lies outside the hull of the honest ones.", "§3", IMAGES),
+    Claim(
+        "minima",
+        "The attackers' minimum lies outside the hull of the honest ones.",
+        "Appendix D.3",
+        IMAGES,
+    ),
     Claim(
         "figure-6a",
-        "A wide range of τ has a low ASR: four neighbours of the grid or more.",
-        "F6a",
+        "A wide range of τ has a low ASR: at least four neighbours of the grid.",
+        "Appendix D.5, Figure 6a",
         EVERYWHERE,
-        _wide("figure6a", "τ", TAUS, 4),
+        cells_of("figure6a", *(f"τ = {tau}" for tau in TAUS)),
+        _is_wide,
+        _success,
     ),
     Claim(
         "figure-6b",
-        "A wide range of α has a low ASR: four neighbours of the grid or more.",
-        "F6b",
+        "A wide range of α has a low ASR: at least four neighbours of the grid.",
+        "Appendix D.5, Figure 6b",
         EVERYWHERE,
-        _wide("figure6b", "α", ALPHAS, 4),
+        cells_of("figure6b", *(f"α = {alpha}" for alpha in ALPHAS)),
+        _is_wide,
+        _success,
     ),
     Claim(
         "figure-6c",
-        "With 10 clients a round the ASR is still low, and Acc within .05 of that with 20.",
-        "F6c",
+        "With 10 clients per round the ASR is still low, and Acc within .05 of that with 20.",
+        "Appendix D.5, Figure 6c",
         EVERYWHERE,
-        _few_clients,
+        cells_of("figure6c", "10 clients", "20 clients"),
+        lambda found: (
+            found["10 clients"].success <= LOW
+            and found["10 clients"].accuracy >= found["20 clients"].accuracy - 0.05
+        ),
     ),
 )

@@ -1,10 +1,15 @@
-"""Every claim can be seen to hold, not to hold, and not to be measured."""
+"""Every claim can be seen to hold, not to hold, to be preliminary, and not to be measured."""
+
+import re
+from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 
-from holdfast.paper import judge_claims
-from holdfast.paper.claims import CLAIMS
-from holdfast.paper.figure6 import ALPHAS, PER_ROUND, TAUS
+from holdfast.errors import InputError
+from holdfast.paper import CLAIMS, EXPERIMENTS, judge_claims
+from holdfast.paper.cifar10_tables import ALPHAS, PER_ROUND, TAUS
+from holdfast.paper.judging import judge
 
 from .printed import measured, printed_document
 
@@ -15,15 +20,25 @@ def verdicts(experiments):
     return {(one["id"], one["task"]): one["verdict"] for one in judge_claims(experiments)}
 
 
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    return printed_document(tmp_path_factory.mktemp("results"))
+
+
 @pytest.fixture
-def printed(tmp_path):
+def printed(document):
     """Return the experiments with the paper's own numbers, and figures as it describes them."""
-    experiments = {one["name"]: one for one in printed_document(tmp_path)["experiments"]}
+    experiments = {one["name"]: one for one in deepcopy(document["experiments"])}
     for name, values in (("figure6a", TAUS), ("figure6b", ALPHAS), ("figure6c", PER_ROUND)):
         for cell in experiments[name]["cells"]:
             cell["measured"] = measured(0.68, 0.4 if cell["x"] in (values[0], values[-1]) else 0.002)
     for cell in experiments["table8"]["cells"]:
         cell["measured"] = cell["measured"] or measured(0.68, 0.0)
+    for cell in experiments["table1"]["cells"]:
+        if cell["row"] == "Median":  # which the paper analyses, and has no row of
+            cell["measured"] = measured(0.68, 0.6)
+    for cell in (cell for one in experiments.values() for cell in one["cells"]):
+        cell["n_seeds"] = cell["n_wanted"]
     studies = [
         {"id": name, "task": "cifar10", "holds": True, "numbers": "as printed"} for name in sorted(STUDIED)
     ]
@@ -99,15 +114,71 @@ def test_a_claim_is_not_measured_while_a_number_is_missing(printed):
     for cell in printed["table1"]["cells"]:
         if cell["row"] == "FLIP":
             cell["measured"] = None
-    found = {(one["id"], one["task"]): one for one in judge_claims(list(printed.values()))}
+    found = {(one["id"], one["task"]): one for one in judge_claims(printed.values())}
     assert found["claim-6c", "cifar10"]["verdict"] == "not measured"
     assert found["claim-6c", "cifar10"]["numbers"] == "missing: FLIP on cifar10 (table1)"
     assert found["claim-6a", "cifar10"]["verdict"] == "holds"
     assert found["claim-8c", "phishing"]["verdict"] == "holds"
 
 
+def test_a_claim_on_fewer_seeds_than_asked_for_is_preliminary(printed):
+    cells = {(cell["row"], cell["task"]): cell for cell in printed["table1"]["cells"]}
+    cells["RLR", "cifar10"]["n_seeds"] = 1
+    found = {(one["id"], one["task"]): one for one in judge_claims(printed.values())}
+    assert found["claim-6a", "cifar10"]["verdict"] == "preliminary"
+    assert found["claim-6a", "cifar10"]["numbers"].startswith("holds with 1 of 3 seeds: Invariant Acc .677")
+    assert found["claim-1", "cifar10"]["verdict"] == "holds"  # it does not need RLR
+    cells["RLR", "cifar10"]["measured"] = measured(0.6, 0.9)
+    found = {(one["id"], one["task"]): one for one in judge_claims(printed.values())}
+    assert found["claim-6a", "cifar10"]["verdict"] == "preliminary"
+    assert found["claim-6a", "cifar10"]["numbers"].startswith("does not hold with 1 of 3 seeds: ")
+
+
+def test_one_short_cell_of_one_task_makes_a_mean_over_tasks_preliminary(printed):
+    for cell in printed["table1"]["cells"]:
+        if (cell["row"], cell["task"]) == ("Invariant", "twitter"):
+            cell["n_seeds"] = 2
+    found = verdicts(printed.values())
+    assert found["headline-1", "phishing + cifar10 + twitter"] == "preliminary"
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ({"FedAvg": ("table11", "FedAvg")}, "claim-1 names 'table11', which is no experiment"),
+        (
+            {"FedAvg": ("table1", "Fedavg")},
+            "claim-1 names 'Fedavg', which is not in table1 on cifar10; did you mean 'FedAvg'?",
+        ),
+        ({"FLIP": ("table9", "x3")}, "claim-1 names 'x3', which is not in table9 on cifar10"),
+    ],
+)
+def test_a_misspelt_cell_raises_even_where_nothing_is_measured(cells, says):
+    misspelt = replace(CLAIMS[0], cells=cells)
+    with pytest.raises(InputError, match=re.escape(says)):
+        judge([misspelt], EXPERIMENTS, [])
+
+
+def test_a_row_without_a_meaning_on_a_task_cannot_be_claimed_there():
+    (claim,) = [one for one in CLAIMS if one.id == "claim-8b"]
+    with pytest.raises(InputError, match="'FLIP', which is not in table1 on twitter"):
+        judge([replace(claim, tasks=("twitter",))], EXPERIMENTS, [])
+
+
+def test_a_finding_on_no_claim_raises(printed):
+    printed["figure6a"]["studies"]["findings"][0]["id"] = "claim-13"
+    with pytest.raises(InputError, match="findings on claims that do not exist: claim-13"):
+        judge_claims(printed.values())
+
+
+def test_sources_are_places_of_the_paper():
+    place = r"(Sections?|Appendix|Tables?|Figure) [\dD][\dabc. and]*"
+    for claim in CLAIMS:
+        assert re.fullmatch(rf"(our check of )?{place}(, {place})*", claim.source), claim.source
+
+
 def test_a_stand_in_is_called_one_and_every_verdict_has_its_scale(printed):
-    found = {(one["id"], one["task"]): one for one in judge_claims(list(printed.values()))}
+    found = {(one["id"], one["task"]): one for one in judge_claims(printed.values())}
     assert found["claim-1", "digits"]["stands_in_for"] == "cifar10"
     assert found["claim-1", "cifar10"]["stands_in_for"] is None
     assert found["claim-1", "phishing"]["stands_in_for"] is None
@@ -116,7 +187,7 @@ def test_a_stand_in_is_called_one_and_every_verdict_has_its_scale(printed):
 
 def test_what_a_study_finds_is_taken_over(printed):
     printed["figure6a"]["studies"]["findings"][0] |= {"holds": False, "numbers": "rises most"}
-    found = {(one["id"], one["task"]): one for one in judge_claims(list(printed.values()))}
+    found = {(one["id"], one["task"]): one for one in judge_claims(printed.values())}
     assert found["claim-11", "cifar10"]["verdict"] == "does not hold"
     assert found["claim-11", "cifar10"]["numbers"] == "rises most"
     assert found["claim-11", "digits"]["verdict"] == "not measured"

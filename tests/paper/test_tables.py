@@ -1,6 +1,7 @@
 """What the tables hold: the printed numbers, the settings of the paper, runs that are shared."""
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from holdfast.errors import InputError
 from holdfast.paper import EXPERIMENTS, experiments_named
 from holdfast.paper.experiment import runs_of
+from holdfast.paper.table import Row, Table
 
 NAMES = {
     "Multi-Krum_C": "Multi-Krum (cosine)", "Trimmed-Mean": "Trimmed mean", "Trimmed-mean": "Trimmed mean",
@@ -53,8 +55,7 @@ def test_digits_stand_beside_the_numbers_of_cifar10_where_the_paper_has_nothing_
     assert cells("table1")["FedAvg", "digits"].printed is None
 
 
-def test_every_name_is_known_to_the_laboratory():
-    # A misspelt defence would never be measured, and nobody would notice.
+def test_one_cell_is_left_out_because_it_does_not_fit_into_memory():
     left_out = {
         (one.name, cell.row, cell.task)
         for one in experiments_named(["all"], n_seeds=1)
@@ -64,14 +65,28 @@ def test_every_name_is_known_to_the_laboratory():
     assert left_out == {("table10", "i.i.d. (everything)", "cifar10")}
 
 
-def test_a_task_or_defence_that_is_not_there_stays_unmeasured(monkeypatch):
-    from holdfast.lab import names as lab
+@pytest.mark.parametrize(
+    ("row", "tasks", "says"),
+    [
+        (Row("Krum", "kurm"), ("digits",), "no defence 'kurm'; did you mean 'krum'?"),
+        (
+            Row("Edge", attack="edgecase"),
+            ("digits",),
+            "no attack 'edgecase' on digits; did you mean 'edge-case'?",
+        ),
+        (Row("Edge"), ("digit",), "no task 'digit'; did you mean 'digits'?"),
+        (Row("FLIP", "flip"), ("twitter",), "flip inverts triggers in numbers; twitter is text"),
+        (Row("Edge", settings={"invariant.tua": 0.5}), ("digits",), "did you mean 'invariant.tau'?"),
+    ],
+)
+def test_a_name_that_the_laboratory_does_not_know_raises(row, tasks, says):
+    with pytest.raises(InputError, match=re.escape(says)):
+        Table("mine", "Mine", "", (row,), tasks=tasks)()
 
-    monkeypatch.setattr(lab, "TASKS", {name: task for name, task in lab.TASKS.items() if name != "twitter"})
-    here = cells("table1", n_seeds=2)
-    assert here["FedAvg", "twitter"].runs == ()
-    assert here["FedAvg", "twitter"].n_wanted == 2
-    assert len(here["FedAvg", "phishing"].runs) == 2
+
+def test_shares_of_attackers_are_rounded_up_as_everywhere():
+    table = Table("mine", "Mine", "", (Row("Some", share=0.11), Row("Usual")), tasks=("digits",))
+    assert [cell.runs[0].attack.n_malicious for cell in table(n_seeds=1).cells] == [6, 10]
 
 
 def test_the_settings_are_those_of_the_papers_table_3():
