@@ -18,6 +18,7 @@ HOMES = {
     "torch": {"lab"},
     "safetensors": {"lab"},
     "PIL": {"lab"},
+    "platformdirs": {"lab"},
     "flwr": {"flower"},
     "ray": {"_support", "files", "runs"},
     "tensorboard": {"runs"},

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from holdfast import Aggregate
-from holdfast.lab.data import Pool, standardised
+from holdfast.lab.data import Pool, standardise
 from holdfast.lab.models import mlp
 from holdfast.lab.scenario import Attack, Task
 from holdfast.lab.training import batched_sgd
@@ -24,7 +24,7 @@ def table(*, n_train: int = 200):
     rare = np.zeros((12, 4), np.float32)
     rare[:, 1] = 100 + np.arange(12)
     pools = {"rare": Pool(rare, rare[:4] + 0.5, label=1, n_views=2)}
-    return standardised(x[:n_train], y[:n_train], x[n_train:], y[n_train:], pools=pools)
+    return standardise(x[:n_train], y[:n_train], x[n_train:], y[n_train:], pools=pools)
 
 
 def idle(model, params, shards):

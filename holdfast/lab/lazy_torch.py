@@ -19,12 +19,12 @@ class MissingTorchError(HoldfastError, ImportError):
     """Something needs torch, and it is not installed; the message says how to install it.
 
     >>> print(MissingTorchError())
-    this needs torch: pip install 'holdfast[sim]'
+    this needs torch: pip install 'holdfast-fl[sim]'
     """
 
     def __init__(self) -> None:
         """Say what to install."""
-        super().__init__("this needs torch: pip install 'holdfast[sim]'")
+        super().__init__("this needs torch: pip install 'holdfast-fl[sim]'")
 
 
 class _LazyModule(ModuleType):
@@ -34,12 +34,12 @@ class _LazyModule(ModuleType):
         if name.startswith("__"):  # asked by tools that look through modules
             raise AttributeError(name)
         try:
-            module = import_module(self.__name__)
+            import_module("torch")
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
             raise MissingTorchError from None
-        return getattr(module, name)
+        return getattr(import_module(self.__name__), name)
 
 
 if TYPE_CHECKING:

@@ -118,7 +118,7 @@ def _read_picture(file: IO[bytes]) -> Bytes:
     try:
         from PIL import Image
     except ModuleNotFoundError:
-        raise DataError("decoding these images needs Pillow: pip install 'holdfast[data]'") from None
+        raise DataError("decoding these images needs Pillow: pip install 'holdfast-fl[data]'") from None
     most, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, 10_000 * PIXELS
     try:
         with Image.open(file) as picture:

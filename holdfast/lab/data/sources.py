@@ -24,7 +24,7 @@ class Source:
     name: str
     files: tuple[Remote, ...]
     install: Callable[[list[Path], Path], None]
-    needs: str = ""  # a package, of the extra holdfast[data]
+    needs: str = ""  # a package, of the extra holdfast-fl[data]
 
 
 @dataclass(frozen=True)

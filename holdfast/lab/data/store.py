@@ -100,7 +100,7 @@ def verify(entry: Entry) -> list[Checked]:
 def _install(source: Source, step: Step) -> list[Path]:
     """Fetch a source's files, make of them what the loader reads, and move that into the data folder."""
     if source.needs and find_spec(source.needs) is None:
-        raise UnreachableError("decoding it needs Pillow: pip install 'holdfast[data]'")
+        raise UnreachableError("decoding it needs Pillow: pip install 'holdfast-fl[data]'")
     folder, downloads = data_folder(), _downloads_folder()
     fetched_files = [fetch(remote, downloads, seen=step(remote)) for remote in source.files]
     with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as staging:

@@ -44,7 +44,7 @@ def _read(file: Path) -> dict[str, Tensor]:
             try:
                 from safetensors.torch import load_file
             except ModuleNotFoundError:
-                raise DataError(f"reading {file} needs safetensors: pip install 'holdfast[sim]'") from None
+                raise DataError(f"reading {file} needs safetensors: pip install 'holdfast-fl[sim]'") from None
             held = load_file(file)
         else:
             held = torch.load(file, map_location="cpu", weights_only=True)

@@ -7,7 +7,7 @@ import pytest
 from holdfast import InputError
 from holdfast.lab.attacks import distributed_pixels, distributed_values, edge_case, value_trigger
 from holdfast.lab.attacks.backdoors import pixel_blocks
-from holdfast.lab.data import Dataset, Pool, digits, standardised
+from holdfast.lab.data import Dataset, Pool, digits, standardise
 
 GOLDEN = json.loads((Path(__file__).parent.parent.parent / "golden" / "attacks.json").read_text())["dba"]
 
@@ -15,7 +15,7 @@ GOLDEN = json.loads((Path(__file__).parent.parent.parent / "golden" / "attacks.j
 def table(n=60, n_features=45):
     rng = np.random.default_rng(0)
     x, y = rng.normal(5, 3, size=(n, n_features)), np.arange(n) % 2
-    return standardised(x[:40], y[:40], x[40:], y[40:])
+    return standardise(x[:40], y[:40], x[40:], y[40:])
 
 
 def images(n=40, side=32):
