@@ -1,8 +1,6 @@
 """Compiled: a block of columns from wherever the rows lie into a buffer that stays in the nearest caches.
 
 Plain loops throughout, even to clear or copy: what stands for them in NumPy takes Numba seconds to compile.
-Numba's cache on disk notices a change only in the file of the function that is called, not of those it calls:
-`make` empties the cache when a file of this folder has changed.
 """
 
 from typing import Any

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ._blocks import WIDTH, clear, load, workspace
 from ._forms import RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
-from ._machine import compiled, inner, inner_sums, larger, smaller
+from ._machine import compiled, inner, larger, smaller
+from ._sums import measure, squared_length
 
 __all__ = ["sweep"]
 
@@ -119,25 +120,20 @@ def write(plan: Plan, made: Made, out: Array, at: int, width: int) -> Any:
     return n_kept
 
 
-@inner_sums
-def examine(rows: Array, n_rows: int, made: Made, number: int, found: Found) -> None:
-    """Add to what is known of each row: squares, products with the result, where it stood against it."""
-    values, majority, low, high = made.values, made.majority, made.low, made.high
-    for row in range(n_rows):
+@inner
+def count_against(rows: Array, made: Made, found: Found) -> None:
+    """Count in how many columns each row's sign is against the majority's, or its value out of range."""
+    majority, low, high = made.majority, made.low, made.high
+    for row in range(found.opposed.size):
         n_opposed = n_trimmed = np.int32(0)
-        square = dot = 0.0
         start = np.uint64(row * WIDTH)
         for c in range(WIDTH):
             column = np.uint64(c)
             x = rows[start + column]
             n_opposed += np.int32(x * majority[column] < 0)
             n_trimmed += np.int32(smaller(larger(x, low[column]), high[column]) != x)
-            square += np.float64(x) * np.float64(x)
-            dot += np.float64(x) * values[column]
         found.opposed[row] += n_opposed
         found.trimmed[row] += n_trimmed
-        found.squares[number, row] += square
-        found.dots[number, row] += dot
 
 
 @inner
@@ -146,16 +142,15 @@ def explain(
 ) -> None:
     """Measure all rows of a block, `out` being its result; columns past the width count nowhere."""
     n_rows = found.opposed.size
-    square = 0.0
     for c in range(WIDTH):
         made.majority[c] = np.int32(signs[c] > 0) - np.int32(signs[c] < 0)
         made.values[c] = out[c] if c < width else 0.0
-        square += made.values[c] * made.values[c]
-    found.squares[number, n_rows] += square
+    found.squares[number, n_rows] += squared_length(made.values, original)
     for c in range(width):
         turn = np.uint64(c) & np.uint64(3)
         found.consistency[turn * np.uint64(n_rows + 1) + np.uint64(abs(signs[np.uint64(c)]))] += 1
-    examine(original, n_rows, made, number, found)
+    count_against(original, made, found)
+    measure(original, n_rows, WIDTH, made.values, original, found.squares[number], found.dots[number])
 
 
 @compiled

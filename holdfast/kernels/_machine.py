@@ -4,7 +4,6 @@ With NUMBA_DISABLE_JIT=1 all of it, and the loops, run as plain Python: for debu
 """
 
 import ctypes
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -15,36 +14,26 @@ from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
-__all__ = ["as_float", "compiled", "inlined", "inner", "inner_sums", "larger", "prefetch", "smaller", "view"]
+from ._cache import keep_on_disk
+
+__all__ = ["as_float", "compiled", "inlined", "inner", "larger", "prefetch", "smaller", "view"]
 
 Array = NDArray[Any]
 
-log = logging.getLogger("holdfast")
-
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Return the function compiled on first use, cached on disk where there is a place to write to."""
-    try:
-        return njit(nogil=True, cache=True, error_model="numpy")(function)
-    except RuntimeError as error:  # neither the package's folder nor the user's own can be written to
-        log.warning("holdfast compiles its loops anew in each process, for some seconds: %s", error)
-        return njit(nogil=True, error_model="numpy")(function)
+    """Return the function compiled on first use, or as it was left on disk by an earlier process."""
+    loop = njit(nogil=True, error_model="numpy")(function)
+    if not config.DISABLE_JIT:
+        keep_on_disk(loop)
+    return loop
 
 
 #: What only compiled code calls; a door to Python would double the time it takes to compile.
-inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+INNER = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner = njit(**INNER)
 #: The same, always built into its caller.
-inlined = njit(
-    nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True
-)
-#: The same, for sums, which may be split over the lanes of a register: always alike, whatever the thread.
-inner_sums = njit(
-    nogil=True,
-    error_model="numpy",
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-    fastmath={"reassoc", "contract", "nsz"},
-)
+inlined = njit(**INNER, forceinline=True)
 
 if config.DISABLE_JIT:
 

@@ -7,51 +7,75 @@ from numpy.typing import NDArray
 
 from ._blocks import WIDTH, clear, load, workspace
 from ._forms import Source, Work
-from ._machine import compiled, inner, inner_sums
+from ._lanes import add, add_product, lane_sum, take, zeros
+from ._machine import compiled, inner
 
-__all__ = ["gram", "projections"]
+__all__ = ["gram", "measure", "projections", "squared_length"]
 
 Array = NDArray[Any]
 
 PANEL = 1024  # columns that products are taken over before their lanes are added up
 
 
-@inner_sums
-def measure(rows: Array, n_rows: int, width: int, update: Array, squares: Array, dots: Array) -> None:
-    """Add each row's squares and products with the update, in float64."""
+@inner
+def measure(
+    rows: Array, n_rows: int, width: int, update: Array, like: Array, squares: Array, dots: Array
+) -> None:
+    """Add each row's squares and products with the update; the width is a multiple of 16."""
     for row in range(n_rows):
         start = np.uint64(row * width)
-        square = dot = 0.0
-        for c in range(width):
-            column = np.uint64(c)
-            x = np.float64(rows[start + column])
-            square += x * x
-            dot += x * update[column]
-        squares[row] += square
-        dots[row] += dot
+        s0 = s1 = s2 = s3 = d0 = d1 = d2 = d3 = zeros(like)
+        for column in range(0, width, 16):
+            c0 = np.uint64(column)
+            c1, c2, c3 = c0 + np.uint64(4), c0 + np.uint64(8), c0 + np.uint64(12)
+            x0, x1 = take(rows, start + c0), take(rows, start + c1)
+            x2, x3 = take(rows, start + c2), take(rows, start + c3)
+            s0, s1 = add_product(s0, x0, x0), add_product(s1, x1, x1)
+            s2, s3 = add_product(s2, x2, x2), add_product(s3, x3, x3)
+            d0, d1 = add_product(d0, x0, take(update, c0)), add_product(d1, x1, take(update, c1))
+            d2, d3 = add_product(d2, x2, take(update, c2)), add_product(d3, x3, take(update, c3))
+        squares[row] += lane_sum(add(add(s0, s1), add(s2, s3)))
+        dots[row] += lane_sum(add(add(d0, d1), add(d2, d3)))
 
 
-@inner_sums
-def tile(panel: Array, i: int, j: int, total: Array) -> None:
+@inner
+def squared_length(values: Array, like: Array) -> Any:
+    """Return the sum of squares of values that fit the type of `like`; their number is a multiple of 4."""
+    squares = zeros(like)
+    for column in range(0, values.size, 4):
+        x = take(values, np.uint64(column))
+        squares = add_product(squares, x, x)
+    return lane_sum(squares)
+
+
+@inner
+def tile(panel: Array, i: int, j: int, like: Array, total: Array) -> None:
     """Add the dot products of rows i to i + 4 with rows j to j + 4."""
     step = np.uint64(PANEL)
     i0, j0 = np.uint64(i) * step, np.uint64(j) * step
     i1, i2, i3 = i0 + step, i0 + step + step, i0 + step + step + step
     j1, j2, j3 = j0 + step, j0 + step + step, j0 + step + step + step
-    p00 = p01 = p02 = p03 = p10 = p11 = p12 = p13 = 0.0
-    p20 = p21 = p22 = p23 = p30 = p31 = p32 = p33 = 0.0
-    for column in range(PANEL):
+    p00 = p01 = p02 = p03 = p10 = p11 = p12 = p13 = zeros(like)
+    p20 = p21 = p22 = p23 = p30 = p31 = p32 = p33 = zeros(like)
+    for column in range(0, PANEL, 4):
         c = np.uint64(column)
-        x0, x1, x2, x3 = panel[i0 + c], panel[i1 + c], panel[i2 + c], panel[i3 + c]
-        y0, y1, y2, y3 = panel[j0 + c], panel[j1 + c], panel[j2 + c], panel[j3 + c]
-        p00, p01, p02, p03 = p00 + x0 * y0, p01 + x0 * y1, p02 + x0 * y2, p03 + x0 * y3
-        p10, p11, p12, p13 = p10 + x1 * y0, p11 + x1 * y1, p12 + x1 * y2, p13 + x1 * y3
-        p20, p21, p22, p23 = p20 + x2 * y0, p21 + x2 * y1, p22 + x2 * y2, p23 + x2 * y3
-        p30, p31, p32, p33 = p30 + x3 * y0, p31 + x3 * y1, p32 + x3 * y2, p33 + x3 * y3
+        y0, y1, y2, y3 = take(panel, j0 + c), take(panel, j1 + c), take(panel, j2 + c), take(panel, j3 + c)
+        x = take(panel, i0 + c)
+        p00, p01 = add_product(p00, x, y0), add_product(p01, x, y1)
+        p02, p03 = add_product(p02, x, y2), add_product(p03, x, y3)
+        x = take(panel, i1 + c)
+        p10, p11 = add_product(p10, x, y0), add_product(p11, x, y1)
+        p12, p13 = add_product(p12, x, y2), add_product(p13, x, y3)
+        x = take(panel, i2 + c)
+        p20, p21 = add_product(p20, x, y0), add_product(p21, x, y1)
+        p22, p23 = add_product(p22, x, y2), add_product(p23, x, y3)
+        x = take(panel, i3 + c)
+        p30, p31 = add_product(p30, x, y0), add_product(p31, x, y1)
+        p32, p33 = add_product(p32, x, y2), add_product(p33, x, y3)
     products = ((p00, p01, p02, p03), (p10, p11, p12, p13), (p20, p21, p22, p23), (p30, p31, p32, p33))
     for di in range(4):
         for dj in range(4):
-            total[i + di, j + dj] += products[di][dj]
+            total[i + di, j + dj] += lane_sum(products[di][dj])
 
 
 @inner
@@ -80,7 +104,7 @@ def gram(source: Source, beside: Array, start: int, stop: int, total: Array, bad
         fill(source, beside, at, min(at + PANEL, stop), work, panel, bad)
         for i in range(0, total.shape[0], 4):
             for j in range(i, total.shape[0], 4):
-                tile(panel, i, j, total)
+                tile(panel, i, j, source.limits, total)
 
 
 @compiled
@@ -91,4 +115,4 @@ def projections(source: Source, beside: Array, start: int, stop: int, total: Arr
     panel = np.zeros(n_all * PANEL)
     for at in range(start, stop, PANEL):
         fill(source, beside, at, min(at + PANEL, stop), work, panel, bad)
-        measure(panel, n_all, PANEL, panel[(n_all - 1) * PANEL :], total[0], total[1])
+        measure(panel, n_all, PANEL, panel[(n_all - 1) * PANEL :], source.limits, total[0], total[1])
