@@ -1,5 +1,7 @@
 """simulate(run): the round, written once. No callbacks, no files, no printing: its driver does those."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..._support.counting import whole_share
@@ -16,6 +17,7 @@ from ...defending import defend_screened
 from ...diagnostics import Diagnostics
 from ...errors import InputError
 from ...screening import fitting, with_buffers
+from ..lazy_torch import torch
 from ..models import flat_params, named_buffers
 from ..scenario import Run, Task
 from ..training import Shard, Trained, n_steps_of, schedule

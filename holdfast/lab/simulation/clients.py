@@ -4,6 +4,8 @@ A group is one computation on one thread of torch, and which clients it holds ha
 number of threads changes nothing.
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,13 +15,12 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from ..._support.threads import n_threads
 from ...core import Bound
 from ...errors import InputError
+from ..lazy_torch import nn, torch
 from ..models import load_params
 from ..training import Shard, Trained
 

@@ -1,18 +1,19 @@
 """What does not change from round to round: the examples, who holds which, who is malicious."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from ...core import Bound
 from ...errors import InputError
 from ..attacks import Backdoor
 from ..data import Dataset
+from ..lazy_torch import Tensor, nn, torch
 from ..models import build_network
 from ..scenario import Attack, Run
 
