@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import options
-from .making import make_shown
+from .making import make_with_progress
 from .shown import errors_shown
 
 __all__ = ["compare_command"]
@@ -52,7 +52,7 @@ def compare_command(
         contest = build_contest(task, names, n_seeds=seeds, settings=settings, numbers=counts, **names_)
         experiment = comparison(contest)
         runs = runs_of([experiment]).values()
-        make_shown(runs, runs_folder(out), workers=workers, device=device, quiet=as_json)
+        make_with_progress(runs, runs_folder(out), workers=workers, device=device, quiet=as_json)
         found = document([experiment], out, scale=scale)
         files = _files(found, out)
     standings = _standings(found["experiments"][0])
@@ -109,7 +109,7 @@ def _show(experiment: dict[str, Any], standings: list[dict[str, Any]], seeds: in
     for file in files:
         console.print(f"Written: {file}", soft_wrap=True)
     if not files:
-        console.print("For a page and figures: pip install 'holdfast\\[report]'")
+        console.print("For a page and figures: pip install 'holdfast-fl\\[report]'")
 
 
 def _text(spread: dict[str, float] | None) -> str:

@@ -42,13 +42,13 @@ def check(
 
 @app.command()
 def figures(
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("docs/figures"),
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("figures"),
 ) -> None:
     """Draw the figures of the paper that the theory explains."""
     with errors_shown():
-        from ..report.theory_figures import draw_figures
+        from ..report.theory_figures import draw_theory
 
-        for path in draw_figures(out):
+        for path in draw_theory(out):
             typer.echo(str(path))
 
 

@@ -20,7 +20,7 @@ BENIGN_CURVATURE, MALICIOUS_CURVATURE = np.array([0.12, 1.0]), np.array([1.0, 0.
 
 
 def landscapes() -> Any:
-    """Return the figure: the minima, an honest client's loss, a malicious client's loss.
+    """Return figure 1: the minima, an honest client's loss, a malicious client's loss.
 
     >>> len(landscapes().axes)
     3

@@ -2,31 +2,18 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from holdfast.report.comparison import Standing
-from holdfast.report.curves import draw_curves
-from holdfast.runs.results import Result
+from holdfast.report.curves import curves, sensitivity
+
+from .documents import cell, experiment, spread
+
+RUNS = (
+    {"accuracy": [0.5, 0.9], "attack_success": [0.1, 0.3]},
+    {"accuracy": [0.7, 0.8], "attack_success": [0.2, 0.5]},
+)
 
 
-def result(accuracy, success, seed=0):
-    records = tuple(
-        {"round": number, "accuracy": one, "attack_success": other, "diagnostics": {}}
-        for number, (one, other) in enumerate(zip(accuracy, success, strict=True), start=1)
-    )
-    return Result("0", "key", "run", "task", "attack", "defence", seed, "cpu", len(records), records=records)
-
-
-RESULTS = (result([0.5, 0.9], [0.1, 0.3]), result([0.7, 0.8], [0.2, 0.5], seed=1))
-
-
-def drawn(standings, tmp_path, monkeypatch):
-    figures = []
-    monkeypatch.setattr("holdfast.report.curves.save", lambda figure, path: figures.append(figure) or path)
-    draw_curves(standings, tmp_path / "curves.png", title="a title")
-    return figures[0]
-
-
-def test_a_line_is_the_mean_in_a_band_of_all_seeds(tmp_path, monkeypatch):
-    figure = drawn([Standing("median", RESULTS, RESULTS)], tmp_path, monkeypatch)
+def test_a_line_is_the_mean_in_a_band_of_all_seeds():
+    figure = curves({"median": RUNS}, title="a title")
     accuracy, success = figure.axes
     assert accuracy.lines[0].get_xdata().tolist() == [1, 2]
     assert accuracy.lines[0].get_ydata().tolist() == pytest.approx([0.6, 0.85])
@@ -36,21 +23,39 @@ def test_a_line_is_the_mean_in_a_band_of_all_seeds(tmp_path, monkeypatch):
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["median"]
 
 
-def test_no_two_defences_look_alike(tmp_path, monkeypatch):
-    standings = [Standing(f"rule {number}", RESULTS, ()) for number in range(18)]
-    lines = drawn(standings, tmp_path, monkeypatch).axes[0].lines
+def test_no_two_defences_look_alike():
+    lines = curves({f"rule {number}": RUNS for number in range(18)}, title="all").axes[0].lines
     looks = {(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}
     assert len(looks) == 18
 
 
-def test_without_a_backdoor_the_panel_says_so(tmp_path, monkeypatch):
-    plain = Standing("median", (result([0.5, 0.9], [None, None]),), ())
-    success = drawn([plain], tmp_path, monkeypatch).axes[1]
+def test_without_a_backdoor_the_panel_says_so():
+    plain = {"accuracy": [0.5, 0.9], "attack_success": [None, None]}
+    success = curves({"median": [plain]}, title="plain").axes[1]
     assert not success.lines
     assert success.texts[0].get_text() == "no backdoor in this attack"
 
 
-def test_the_file_is_the_same_each_time(tmp_path):
-    standings = [Standing("median", RESULTS, ())]
-    first = draw_curves(standings, tmp_path / "a.png", title="one")
-    assert first.read_bytes() == draw_curves(standings, tmp_path / "b.png", title="one").read_bytes()
+def at(task, x, success):
+    """Return a cell with 0.9 accuracy and this attack success, each from 0.05 below to 0.1 above."""
+    measured = {
+        name: {**spread(mean), "low": mean - 0.05, "high": mean + 0.1}
+        for name, mean in (("accuracy", 0.9), ("attack_success", success))
+    }
+    stands_in = "cifar10" if task == "digits" else None
+    return cell("FedAvg", {}, task=task, column=task, x=x, measured=measured, stands_in_for=stands_in)
+
+
+def test_a_setting_has_one_panel_per_task_with_the_means_and_the_seeds_spread():
+    cells = [at("phishing", 0.2, 0.5), at("phishing", 0.6, 0.1), at("digits", 0.2, 0.7)]
+    cells.append({**at("cifar10", 0.2, 0.7), "measured": None})
+    phishing, digits = sensitivity(experiment(cells, axis="τ"), scale="cpu").axes
+    accuracy, success = phishing.containers
+    assert accuracy.lines[0].get_ydata().tolist() == [0.9, 0.9]
+    assert success.lines[0].get_xdata().tolist() == [0.2, 0.6]
+    assert success.lines[0].get_ydata().tolist() == [0.5, 0.1]
+    lower, upper = success.lines[1]
+    assert lower.get_ydata().tolist() == pytest.approx([0.45, 0.05])
+    assert upper.get_ydata().tolist() == pytest.approx([0.6, 0.2])
+    assert digits.get_title(loc="left") == "digits, for cifar10"
+    assert phishing.get_xlabel() == "τ"

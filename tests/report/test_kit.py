@@ -80,7 +80,7 @@ def test_no_script_parses_text_as_html():
 
 def test_without_jinja_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(InputError, match=r"jinja2 is not installed: pip install 'holdfast\[report\]'"):
+    with pytest.raises(InputError, match=r"jinja2 is not installed: pip install 'holdfast-fl\[report\]'"):
         render("base.html")
 
 

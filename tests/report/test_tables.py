@@ -1,9 +1,11 @@
 import csv
+import io
+import json
 
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.report.tables import cell_text, claims_text, measured_text, table_text
+from holdfast.report.tables import check_format, claims_text, document_text, measured_text, table_text
 
 
 def spread(mean, std=0.01):
@@ -29,12 +31,17 @@ EXPERIMENT = {
 }  # fmt: skip
 
 
+def row(experiment, place):
+    """Return the cells of a row of the Markdown table."""
+    return table_text(experiment, "markdown", scale="cpu").splitlines()[6 + place].split(" | ")
+
+
 def test_ours_stands_beside_the_printed_numbers():
-    assert cell_text(EXPERIMENT["cells"][0]) == ".900 ±.010 / .051 ±.002 [.679 / .717]"
+    assert row(EXPERIMENT, 0)[1] == ".900 ±.010 / .051 ±.002 [.679 / .717]"
 
 
 def test_one_seed_has_no_spread_and_a_stand_in_is_named():
-    assert cell_text(EXPERIMENT["cells"][1]) == ".900 / .051 (1 of 3 seeds) [.679 / .717 on cifar10]"
+    assert row(EXPERIMENT, 0)[2] == ".900 / .051 (1 of 3 seeds) [.679 / .717 on cifar10] |"
 
 
 def test_what_is_not_measured_is_said_not_to_be():
@@ -74,6 +81,36 @@ def test_another_format_is_refused():
 
 
 def test_claims_are_a_table_of_verdicts():
-    claim = {"source": "§4.1", "text": "It holds.", "task": "digits", "verdict": "holds",
+    claim = {"source": "Table 1", "text": "It holds.", "task": "digits", "verdict": "holds",
              "numbers": "ASR .1", "scale": "cpu"}  # fmt: skip
-    assert claims_text([claim]).splitlines()[2] == "| §4.1: It holds. | digits | holds | ASR .1 | cpu |"
+    assert claims_text([claim]).splitlines()[2] == "| Table 1: It holds. | digits | holds | ASR .1 | cpu |"
+
+
+DOCUMENT = {
+    "scale": "cpu", "claims": [], "runs": {},
+    "experiments": [EXPERIMENT, {**EXPERIMENT, "name": "table00", "title": "Table 00"}],
+}  # fmt: skip
+
+
+def test_csv_of_a_document_is_one_table_with_one_head():
+    rows = list(csv.DictReader(io.StringIO(document_text(DOCUMENT, "csv"))))
+    assert [row["experiment"] for row in rows] == ["table0"] * 3 + ["table00"] * 3
+
+
+def test_markdown_of_a_document_has_the_claims_and_every_table():
+    text = document_text(DOCUMENT, "markdown")
+    assert text.startswith("## Claims")
+    assert all(f"### {one['title']}" in text for one in DOCUMENT["experiments"])
+
+
+def test_latex_of_a_document_has_every_table():
+    assert document_text(DOCUMENT, "latex").count("\\begin{table}") == 2
+
+
+def test_json_of_a_document_is_the_document():
+    assert json.loads(document_text(DOCUMENT, "json")) == DOCUMENT
+
+
+def test_another_format_of_a_report_is_refused():
+    with pytest.raises(InputError, match="must be one of html, markdown, csv, latex, json; got 'word'"):
+        check_format("word")

@@ -1,21 +1,16 @@
-import builtins
-
 import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 
-from holdfast.errors import InputError
 from holdfast.report.advice_figure import FLAWS, _flaws
-from holdfast.report.failure_figures import fltrust_curve
-from holdfast.report.plotting import new_figure
-from holdfast.report.theory_figures import draw_figures
-from holdfast.theory.adviser import advise
+from holdfast.report.theory_figures import draw_theory, fltrust_curve
+from holdfast.theory import advise
 
 
 def test_all_figures_are_written_and_small_and_the_same_each_time(tmp_path):
-    first = [path.read_bytes() for path in draw_figures(tmp_path / "a")]
-    second = [path.read_bytes() for path in draw_figures(tmp_path / "b")]
+    first = [path.read_bytes() for path in draw_theory(tmp_path / "a")]
+    second = [path.read_bytes() for path in draw_theory(tmp_path / "b")]
     assert first == second
     assert all(10_000 < len(picture) < 150_000 for picture in first)
 
@@ -30,16 +25,3 @@ def test_the_map_colours_the_region_of_the_advice(per_round):
     advice = advise(n_clients=100, n_malicious=10, n_per_round=per_round)
     safe = np.argwhere(_flaws(advice) == list(FLAWS).index("every risk as low as asked"))
     assert {(k, m) for m, k in safe.tolist()} == set(advice.region)
-
-
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match=r"figures need matplotlib: install holdfast\[report\]"):
-        new_figure(1, 1)
