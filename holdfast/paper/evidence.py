@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..errors import DataError
 from . import experiments_named, judge_claims
 from .experiment import Document, Experiment, document
-from .studies import measured, stored
+from .studies import load_or_make_studies, load_studies
 
 __all__ = ["STUDIES", "TASK", "evidence"]
 
@@ -40,7 +40,7 @@ def _experiment(name: str, folder: Path, scale: str, n_seeds: int, *, make: bool
     """Return a study as an experiment without runs; None where it is not there and cannot be made."""
     seeds = list(range(n_seeds))
     try:
-        found = (measured if make else stored)(name, folder / "studies", scale=scale, seeds=seeds, task=TASK)
+        found = (load_or_make_studies if make else load_studies)(name, folder, scale=scale, seeds=seeds, task=TASK)
     except DataError:
         return None
     study = STUDIES[name]

@@ -5,15 +5,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ...core import Bound, bind, nearest
+from ..._support.lookup import nearest
+from ...core import Bound, bind
 from ...errors import InputError
 from ...lab.choices import build_run
 from ...lab.scenario import Run
-from .ground import clean_run
+from .clean import clean_run
 from .landscape import Landscape, landscape, landscape_runs
 from .mimicry import Histogram, Mimicry, gradient_histogram, mimicry
 from .separable import Separation, separable_minima
-from .store import load_or_make_study, load_study, study_path
+from .store import load_or_make_study, load_study
 
 __all__ = [
     "ANALYSES",
@@ -24,13 +25,12 @@ __all__ = [
     "analyses_of",
     "gradient_histogram",
     "landscape",
+    "load_or_make_studies",
     "load_or_make_study",
+    "load_studies",
     "load_study",
-    "measured",
     "mimicry",
     "separable_minima",
-    "stored",
-    "study_path",
     "study_runs",
 ]
 
@@ -38,11 +38,14 @@ __all__ = [
 ANALYSES: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
     {
         "figure4": {
-            "landscape": bind(landscape),
-            "landscape_of_updates": bind(landscape, direction="update", reach=0.3),
+            "landscape": bind(landscape, "study"),
+            "landscape_of_updates": bind(landscape, "study", direction="update", reach=0.3),
         },
-        "figure5": {"gradient_histogram": bind(gradient_histogram), "mimicry": bind(mimicry)},
-        "separable-minima": {"separable_minima": bind(separable_minima)},
+        "figure5": {
+            "gradient_histogram": bind(gradient_histogram, "study"),
+            "mimicry": bind(mimicry, "study"),
+        },
+        "separable-minima": {"separable_minima": bind(separable_minima, "study")},
     }
 )
 
@@ -63,7 +66,7 @@ def analyses_of(name: str, *, scale: str = "cpu") -> dict[str, Bound[Any]]:
     if scale != "smoke":
         return dict(ANALYSES[name])
     return {
-        own: bind(study.function, **{key: SMOKE.get(key, value) for key, value in study.settings})
+        own: bind(study, "study", **{key: SMOKE.get(key, value) for key, value in study.settings})
         for own, study in ANALYSES[name].items()
     }
 
@@ -71,7 +74,7 @@ def analyses_of(name: str, *, scale: str = "cpu") -> dict[str, Bound[Any]]:
 def study_runs(
     name: str, *, scale: str = "cpu", seeds: Iterable[int] = range(3), task: str = "digits"
 ) -> list[Run]:
-    """Return the clean runs that the analyses stand on: made beforehand in the folder, they are only read.
+    """Return the clean runs that the analyses stand on: if they are stored, they are only read.
 
     >>> len(study_runs("figure4")), len(study_runs("figure5"))
     (9, 3)
@@ -83,13 +86,14 @@ def study_runs(
     return [clean_run(run) for run in runs]
 
 
-def measured(
+def load_or_make_studies(
     name: str, folder: Path, *, scale: str = "cpu", seeds: Iterable[int] = range(3), task: str = "digits"
 ) -> dict[str, list[Any]]:
-    """Return what the analyses found, one a seed, from the folder; what is missing there is made.
+    """Return what the analyses found, one per seed, from a folder of results; what is missing is made.
 
     >>> import tempfile
-    >>> measured("figure5", Path(tempfile.mkdtemp()), scale="smoke", seeds=[0])["mimicry"][0].n_pairs
+    >>> found = load_or_make_studies("figure5", Path(tempfile.mkdtemp()), scale="smoke", seeds=[0])
+    >>> found["mimicry"][0].n_pairs
     2
     """
     runs = [_run(task, scale, seed) for seed in seeds]
@@ -99,14 +103,14 @@ def measured(
     return {own: [load_or_make_study(study, run, folder) for run in runs] for own, study in studies.items()}
 
 
-def stored(
+def load_studies(
     name: str, folder: Path, *, scale: str = "cpu", seeds: Iterable[int] = range(3), task: str = "digits"
 ) -> dict[str, list[Any]]:
     """Return the same without making anything: a DataError where something is missing.
 
-    >>> stored("figure5", Path("nowhere"))  # doctest: +ELLIPSIS
+    >>> load_studies("figure5", Path("nowhere"))
     Traceback (most recent call last):
-    holdfast.errors.DataError: no study at nowhere...json
+    holdfast.errors.DataError: no study gradient_histogram(n_bins=101) of digits, seed 0, in nowhere/studies
     """
     runs = [_run(task, scale, seed) for seed in seeds]
     studies = analyses_of(name, scale=scale)

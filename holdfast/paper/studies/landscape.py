@@ -3,23 +3,30 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._support.counting import check_whole
 from ...errors import InputError
 from ...lab.scenario import Run
-from .ground import Array, Ground, clean_run, trained_ground
+from .clean import clean_run, probe_clean_run
+
+if TYPE_CHECKING:
+    from ...lab.probe import Probe
 
 __all__ = ["Landscape", "Slope", "landscape", "landscape_runs", "losses_along"]
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Slope:
     """The honest loss from one minimum, at each distance.
 
-    `exposure` of the edge-case pool was, rightly labelled, with honest clients when the minimum was trained.
+    `exposure` is the share of the edge-case pool that honest clients held, with correct labels, when the
+    minimum was trained.
     """
 
     exposure: float
@@ -63,7 +70,7 @@ class Landscape:
 
 
 def landscape_runs(run: Run, *, exposures: Sequence[float] = (0.0, 0.15, 0.3)) -> list[Run]:
-    """Return the runs that a landscape stands on, one an exposure.
+    """Return the clean runs behind a landscape, one per exposure.
 
     >>> from holdfast.lab.choices import build_run
     >>> [clean.attack.exposure for clean in landscape_runs(build_run("digits", attack="edge-case"))]
@@ -82,10 +89,10 @@ def landscape(
     n_points: int = 21,
     n_random: int = 3,
 ) -> Landscape:
-    """Return how the loss on honest examples rises along the way that attackers push a clean minimum.
+    """Return how the loss on honest examples rises in the direction that attackers push a clean minimum.
 
-    That way is the descent on the poisoned examples of all attackers ("gradient"), or the mean of what they
-    would send after their local training ("update"). Random directions are as long.
+    That is the descent on the poisoned examples of all attackers ("gradient"), or the mean of what they would
+    send after local training ("update"). Random directions have the same length.
 
     >>> from holdfast.lab.choices import build_run
     >>> found = landscape(build_run("digits", attack="edge-case", scale="smoke"), n_points=2, n_random=1)
@@ -101,9 +108,9 @@ def landscape(
         )
     distances = np.linspace(0, reach, n_points)
     slopes = []
-    for clean in landscape_runs(run, exposures=exposures):
-        ground = trained_ground(clean, folder)
-        slopes.append(_slope(ground, direction, distances, n_random))
+    for exposure in exposures:
+        probe = probe_clean_run(run, folder, exposure=exposure)
+        slopes.append(_slope(probe, direction, distances, n_random))
     return Landscape(direction, tuple(distances.tolist()), tuple(slopes))
 
 
@@ -118,29 +125,31 @@ def losses_along(
     return tuple(loss(start + distance * direction) for distance in distances)
 
 
-def _slope(ground: Ground, direction: str, distances: Array, n_random: int) -> Slope:
-    honest = ground.clean(ground.honest)
+def _slope(probe: "Probe", direction: str, distances: Array, n_random: int) -> Slope:
+    honest = probe.honest_examples(probe.honest)
     if direction == "gradient":
-        way = -ground.gradient(ground.poisoned(ground.malicious))
+        way = -probe.gradient(probe.poisoned_examples(probe.malicious))
     else:
-        way = ground.sent(ground.malicious, attacking=True).updates.mean(axis=0, dtype=np.float64)
+        way = probe.train_clients(probe.malicious, attacking=True).updates.mean(axis=0, dtype=np.float64)
 
     def along(direction: Array) -> tuple[float, ...]:
-        return losses_along(lambda params: ground.loss(params, honest), ground.params, direction, distances)
+        return losses_along(lambda params: probe.loss(params, honest), probe.params, direction, distances)
 
-    rng = np.random.default_rng(ground.world.run.seed)
+    rng = np.random.default_rng(probe.world.run.seed)
     unit = float(np.linalg.norm(way))
     drawn = rng.normal(size=(n_random, way.size))
     drawn *= unit / np.linalg.norm(drawn, axis=1, keepdims=True)
-    edge = ground.edge_cases()
+    edge = probe.edge_cases()
     return Slope(
-        exposure=ground.world.run.attack.exposure,
+        exposure=probe.world.run.attack.exposure,
         malicious=along(way),
         random=tuple(np.mean([along(one) for one in drawn], axis=0).tolist()),
-        attack_success=tuple(ground.shares(ground.params + distance * way)[1] for distance in distances),
+        attack_success=tuple(
+            probe.accuracy_and_success(probe.params + distance * way)[1] for distance in distances
+        ),
         unit=unit,
         n_edge=0 if edge is None else len(edge[1]),
         n_honest=len(honest[1]),
-        accuracy=ground.shares(ground.params)[0],
-        honest_gradient=float(np.linalg.norm(ground.gradient(honest))),
+        accuracy=probe.accuracy_and_success(probe.params)[0],
+        honest_gradient=float(np.linalg.norm(probe.gradient(honest))),
     )

@@ -3,15 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._support.counting import check_whole
 from ...lab.scenario import Run
-from .ground import Array, Ground, clean_run, trained_ground
+from .clean import probe_clean_run
+
+if TYPE_CHECKING:
+    from ...lab.probe import Probe
 
 __all__ = ["PAPER_SHARE", "Histogram", "Mimicry", "Point", "gradient_histogram", "mimic", "mimicry"]
+
+Array = NDArray[Any]
 
 #: The paper keeps 1000 entries of a ResNet-18's.
 PAPER_SHARE = 1000 / 11_689_512
@@ -72,8 +78,8 @@ def gradient_histogram(run: Run, folder: Path | None = None, *, n_bins: int = 10
     >>> sum(gradient_histogram(build_run("digits", attack="edge-case", scale="smoke")).counts)
     13706
     """
-    ground = trained_ground(clean_run(run), folder)
-    return histogram_of(ground.sent(ground.malicious[:1], attacking=True).updates[0], n_bins=n_bins)
+    probe = probe_clean_run(run, folder)
+    return histogram_of(probe.train_clients(probe.malicious[:1], attacking=True).updates[0], n_bins=n_bins)
 
 
 def histogram_of(update: Array, *, n_bins: int) -> Histogram:
@@ -127,32 +133,32 @@ def mimicry(
     ([10], 1)
     """
     check_whole("n_pairs", n_pairs, at_least=1)
-    ground = trained_ground(clean_run(run), folder)
-    dim, n_pairs = ground.params.size, min(n_pairs, len(ground.malicious), len(ground.honest))
-    attackers = ground.malicious[:n_pairs]
-    malicious = ground.sent(attackers, attacking=True).updates
-    benign = ground.sent(ground.honest[:n_pairs]).updates
+    probe = probe_clean_run(run, folder)
+    dim, n_pairs = probe.params.size, min(n_pairs, len(probe.malicious), len(probe.honest))
+    attackers = probe.malicious[:n_pairs]
+    malicious = probe.train_clients(attackers, attacking=True).updates
+    benign = probe.train_clients(probe.honest[:n_pairs]).updates
     paper = max(1, round(PAPER_SHARE * dim))
     wanted = sorted({*(n_kept or np.geomspace(1, dim, 17).round().astype(int).tolist())})
 
     def point(kept: int) -> Point:
         mixed = [mimic(bad, good, n_kept=kept) for bad, good in zip(malicious, benign, strict=True)]
-        progress = _progress(ground, attackers, mixed)
+        progress = _progress(probe, attackers, mixed)
         return Point(kept, _cosine(benign, mixed), 1 - progress / whole)
 
-    whole = _progress(ground, attackers, list(malicious))
+    whole = _progress(probe, attackers, list(malicious))
     lengths = np.linalg.norm(malicious, axis=1) / np.linalg.norm(benign, axis=1)
     points = tuple(point(kept) for kept in wanted)
     cosine = _cosine(benign, list(malicious))
     return Mimicry(dim, n_pairs, cosine, float(lengths.mean()), point(paper), points)
 
 
-def _progress(ground: Ground, attackers: Sequence[int], updates: Sequence[Array]) -> float:
+def _progress(probe: "Probe", attackers: Sequence[int], updates: Sequence[Array]) -> float:
     """Return how far the loss on the attackers' poisoned examples falls by each's update, all added up."""
     fallen = 0.0
     for attacker, update in zip(attackers, updates, strict=True):
-        poisoned = ground.poisoned([attacker])
-        fallen += ground.loss(ground.params, poisoned) - ground.loss(ground.params + update, poisoned)
+        poisoned = probe.poisoned_examples([attacker])
+        fallen += probe.loss(probe.params, poisoned) - probe.loss(probe.params + update, poisoned)
     return fallen
 
 

@@ -3,19 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._support.counting import check_whole
 from ...buffers import combined_buffers
 from ...errors import InputError
 from ...lab.scenario import Run
 from ...lab.training import Trained
-from .ground import Array, Ground, clean_run, trained_ground
+from .clean import probe_clean_run
 from .hull import nearest_in_hull
 
+if TYPE_CHECKING:
+    from ...lab.probe import Probe
+
 __all__ = ["Separation", "separable_minima"]
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -59,35 +65,35 @@ def separable_minima(
     """
     check_whole("n_benign", n_benign, at_least=2, at_most=12)
     check_whole("n_combinations", n_combinations, at_least=1)
-    ground = trained_ground(clean_run(run), folder)
-    if len(ground.honest) < n_benign:
-        raise InputError(f"n_benign={n_benign} honest clients are needed; this run has {len(ground.honest)}")
-    benign = ground.sent(ground.honest[:n_benign])
-    attacker = ground.sent(ground.malicious[:1], attacking=True)
+    probe = probe_clean_run(run, folder)
+    if len(probe.honest) < n_benign:
+        raise InputError(f"n_benign={n_benign} honest clients are needed; this run has {len(probe.honest)}")
+    benign = probe.train_clients(probe.honest[:n_benign])
+    attacker = probe.train_clients(probe.malicious[:1], attacking=True)
     rows = benign.updates.astype(np.float64)
     nearest = nearest_in_hull(attacker.updates[0], rows)
     others = [np.delete(rows, i, axis=0) for i in range(n_benign)]
-    mixed = _mixed_shares(ground, benign, n_combinations)
+    mixed = _mixed_shares(probe, benign, n_combinations)
     return Separation(
         malicious=nearest.distance,
         left_out=tuple(nearest_in_hull(*pair).distance for pair in zip(rows, others, strict=True)),
         diameter=max(float(np.linalg.norm(a - b)) for a in rows for b in rows),
         weights=tuple(nearest.weights.tolist()),
-        malicious_success=_shares(ground, attacker, np.ones(1))[1],
-        honest_success=tuple(_shares(ground, benign, one)[1] for one in np.eye(n_benign)),
+        malicious_success=_shares(probe, attacker, np.ones(1))[1],
+        honest_success=tuple(_shares(probe, benign, one)[1] for one in np.eye(n_benign)),
         mixed_success=tuple(success for _, success in mixed),
         mixed_accuracy=tuple(accuracy for accuracy, _ in mixed),
     )
 
 
-def _mixed_shares(ground: Ground, benign: Trained, count: int) -> list[tuple[float, float]]:
-    rng = np.random.default_rng(ground.world.run.seed)
-    return [_shares(ground, benign, mix) for mix in rng.dirichlet(np.ones(len(benign.updates)), size=count)]
+def _mixed_shares(probe: "Probe", benign: Trained, count: int) -> list[tuple[float, float]]:
+    rng = np.random.default_rng(probe.world.run.seed)
+    return [_shares(probe, benign, mix) for mix in rng.dirichlet(np.ones(len(benign.updates)), size=count)]
 
 
-def _shares(ground: Ground, sent: Trained, weights: Array) -> tuple[float, float]:
+def _shares(probe: "Probe", sent: Trained, weights: Array) -> tuple[float, float]:
     """Return accuracy and attack success of a mixture of models, their buffers mixed alike."""
     buffers: Mapping[str, Array] | None = None
     if sent.buffers:
-        buffers = combined_buffers(sent.buffers, base=ground.buffers, weights=weights, averaged=True)
-    return ground.shares(ground.params + weights @ sent.updates, buffers)
+        buffers = combined_buffers(sent.buffers, base=probe.buffers, weights=weights, averaged=True)
+    return probe.accuracy_and_success(probe.params + weights @ sent.updates, buffers)

@@ -1,27 +1,22 @@
-"""Where a study stands: a model trained without an attack, and what honest and malicious clients do to it."""
+"""Look into a trained model: its loss and gradients on chosen examples, and what clients would send next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
-from ...lab.lazy_torch import Tensor, functional, torch
-from ...lab.models import load_params
-from ...lab.scenario import Defence, Run
-from ...lab.simulation import simulate
-from ...lab.simulation.clients import workers
-from ...lab.simulation.world import Examples, World, build_world
-from ...lab.training import Shard, Trained, schedule
-from ...runs.checkpoints import load_checkpoint
-from ...runs.results import checkpoint_path, run_and_record
+from .lazy_torch import Tensor, functional, torch
+from .models import load_params
+from .simulation.clients import workers
+from .simulation.world import Examples, World
+from .training import Shard, Trained, schedule
 
-__all__ = ["Array", "Ground", "clean_run", "trained_ground"]
+__all__ = ["Probe"]
 
 Array = NDArray[Any]
 
@@ -29,27 +24,9 @@ Array = NDArray[Any]
 PART = 1024
 
 
-def clean_run(run: Run, *, exposure: float = 0.0) -> Run:
-    """Return the run with plain averaging, and attackers that never attack but hold their poisoned examples.
-
-    `exposure` of an edge-case pool is given, rightly labelled, to honest clients.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> clean_run(build_run("digits", attack="edge-case", defence="median")).defence.name
-    'fedavg'
-    """
-    if run.attack.backdoor is None or run.attack.n_malicious == 0:
-        raise InputError(
-            f"a study needs an attack with a backdoor, such as 'edge-case'; got {run.attack.name!r}"
-            f" with {run.attack.n_malicious} malicious clients"
-        )
-    attack = replace(run.attack, exposure=exposure, rounds=range(0))
-    return replace(run, attack=attack, defence=Defence())
-
-
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """A trained model in its world, and what can be asked of it."""
+class Probe:
+    """A trained model in its world: its loss and gradients, and what its clients would send next."""
 
     world: World
     params: NDArray[np.float32]
@@ -67,20 +44,20 @@ class Ground:
         poisoned = self.world.poisoned
         return [client for client in sorted(poisoned) if len(poisoned[client][1])]
 
-    def clean(self, clients: Iterable[int]) -> Examples:
-        """Return the honest examples of these clients, what is exposed of an edge-case pool included."""
+    def honest_examples(self, clients: Iterable[int]) -> Examples:
+        """Return the honest examples of these clients, with what they hold of an edge-case pool."""
         return _together([self.world.honest_examples(client, self._next) for client in clients])
 
-    def poisoned(self, clients: Iterable[int]) -> Examples:
-        """Return what these attackers add to their own examples, with their label."""
+    def poisoned_examples(self, clients: Iterable[int]) -> Examples:
+        """Return what these attackers add to their own examples, with the attackers' label."""
         return _together([self.world.poisoned[client] for client in clients])
 
     def edge_cases(self) -> Examples | None:
-        """Return what honest clients hold of an edge-case pool; None where that is nothing."""
+        """Return what honest clients hold of an edge-case pool, or None if they hold nothing of it."""
         return _together(list(self.world.added.values())) if self.world.added else None
 
-    def sent(self, clients: Sequence[int], *, attacking: bool = False) -> Trained:
-        """Return what these clients would send in the next round, as their task and the attack train."""
+    def train_clients(self, clients: Sequence[int], *, attacking: bool = False) -> Trained:
+        """Return what these clients would send in the next round, trained as the task or the attack says."""
         world, run = self.world, self.world.run
         examples = world.attacking_examples if attacking else world.honest_examples
         train = (run.attack.train if attacking else None) or run.task.train
@@ -91,7 +68,7 @@ class Ground:
             )
 
     def loss(self, params: Array, examples: Examples) -> float:
-        """Return the mean cross-entropy of other params, with this model's buffers."""
+        """Return the mean cross-entropy at these params, with this model's buffers."""
 
         def total(x: Tensor, y: Tensor) -> float:
             return float(functional.cross_entropy(self.world.model(x), y, reduction="sum"))
@@ -111,8 +88,10 @@ class Ground:
                 whole += torch.cat([part.reshape(-1) for part in parts]).cpu().numpy()
         return whole / len(examples[1])
 
-    def shares(self, params: Array, buffers: Mapping[str, Array] | None = None) -> tuple[float, float]:
-        """Return accuracy and attack success of other params."""
+    def accuracy_and_success(
+        self, params: Array, buffers: Mapping[str, Array] | None = None
+    ) -> tuple[float, float]:
+        """Return accuracy and attack success at these params."""
         data, backdoor, device = self.world.data, self.world.backdoor, self.world.x.device
         assert backdoor is not None
 
@@ -141,36 +120,15 @@ class Ground:
         self.world.model.eval()
 
 
-def trained_ground(run: Run, folder: Path | None = None, *, device: str = "cpu") -> Ground:
-    """Return where a clean run ends; with a folder it is stored there, and taken from there.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> ground = trained_ground(clean_run(build_run("digits", attack="edge-case", scale="smoke")))
-    >>> ground.params.shape, len(ground.malicious)
-    ((13706,), 4)
-    """
-    if folder is None:
-        *_, (_, state) = simulate(run, device=device)
-    else:
-        path = checkpoint_path(run, folder)
-        for _ in run_and_record(run, folder, device=device):
-            pass
-        if not path.exists():  # finished some time, and the model thrown away
-            for _ in run_and_record(run, folder, resume=False, device=device):
-                pass
-        state = load_checkpoint(path, run, device=device)
-    return Ground(build_world(run, device), state.params, state.buffers)
-
-
-class _one_thread:  # noqa: N801 - read as a function, as contextlib's are
-    """One thread of torch: with more, sums are made in another order."""
-
-    def __enter__(self) -> None:
-        self.before = torch.get_num_threads()
-        torch.set_num_threads(1)
-
-    def __exit__(self, *error: object) -> None:
-        torch.set_num_threads(self.before)
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Give torch one thread: with more, it adds in another order."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _together(parts: Sequence[Examples]) -> Examples:
