@@ -25,7 +25,7 @@ def connected(address: str) -> Iterator[int]:
     try:
         import ray
     except ImportError:
-        raise InputError("workers on Ray need the package: pip install 'holdfast[ray]'") from None
+        raise InputError("workers on Ray need the package: pip install 'holdfast-fl[ray]'") from None
     is_ours = not ray.is_initialized()
     if is_ours:
         try:

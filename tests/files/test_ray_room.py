@@ -16,7 +16,7 @@ from .rounds import some_models, write_round
 from .test_aggregating import given_for
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'holdfast-fl[ray]'")
-pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]  # Ray's own warnings
 
 
 @pytest.fixture(scope="module")
