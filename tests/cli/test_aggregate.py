@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast import multi_krum
-from holdfast.cli import app
+from holdfast.cli.commands import app
 
 from ..files.rounds import assert_same, in_memory, some_models, write_round
 
@@ -55,7 +55,7 @@ def test_the_report_is_json_and_a_page_whose_names_are_no_markup(round_):
     page = (folder / "report.html").read_text()
     assert "&lt;script&gt;" in page
     assert "<script>" not in page
-    assert "http" not in page
+    assert "://" not in page
 
 
 @pytest.mark.parametrize(
