@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import advise, aggregate, compare, data, listing, report, reproduce, run, theory
+from . import advise, aggregate, compare, data, listing, report, reproduce, results, run, theory
 from .demo import demo
 
 __all__ = ["app"]
@@ -25,6 +25,7 @@ app.command("list")(listing.list_command)
 app.command("report")(report.report_command)
 app.command("aggregate")(aggregate.aggregate_command)
 app.command("advise")(advise.advise_command)
+app.add_typer(results.app, name="results")
 app.add_typer(theory.app, name="theory")
 app.add_typer(data.app, name="data")
 

@@ -40,10 +40,10 @@ def demo(
         from ..paper.experiment import document, runs_folder, runs_of
         from ..report.figures import draw_curves
         from ..report.pages import demo_page
-        from .making import make_shown
+        from .making import make_with_progress
 
         experiments, results = demo_experiments(seed=seed, n_rounds=rounds), out / "results"
-        make_shown(runs_of(experiments).values(), runs_folder(results))
+        make_with_progress(runs_of(experiments).values(), runs_folder(results))
         found = document(experiments, results, scale="cpu")
         verdicts = [demo_verdicts(one) for one in found["experiments"]]
         for one, words in zip(found["experiments"], verdicts, strict=True):

@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 
 from . import options
-from .reproduce_shown import document_shown, plan_as_dict, plan_shown
-from .shown import errors_shown
+from .reproduce_shown import plan_as_dict, show_document, show_plan
+from .shown import errors_shown, stopping
 
 if TYPE_CHECKING:
     from ..paper.reproduction import Plan
@@ -70,7 +70,7 @@ def reproduce_command(
         plan = plan_runs(experiments, out, tasks=wanted, paced_by=everything)
         if dry_run:
             shown = plan_as_dict(plan, n_workers)
-            typer.echo(json.dumps(shown, indent=2)) if as_json else plan_shown(plan, n_workers, console)
+            typer.echo(json.dumps(shown, indent=2)) if as_json else show_plan(plan, n_workers, console)
             return
         failed = _make(plan, out, n_workers, ray, device=device, keep_models=keep_models, quiet=as_json)
         found = evidence(names, out, **sizes, make=wanted is None or TASK in wanted)
@@ -79,7 +79,7 @@ def reproduce_command(
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
-        document_shown(found, drawn, plan, console)
+        show_document(found, drawn, plan, console)
     for error in failed.values():
         typer.secho(f"not made: {error}", fg="red", err=True)
     if failed:
@@ -109,32 +109,24 @@ def _make(
 
     n_rounds = sum(run.task.n_rounds for run in plan.missing.values())
     failed: dict[str, str] = {}
-    with options.progress(quiet=quiet, with_time=False) as bar:
+    with options.progress(quiet=quiet, with_time=False) as bar, stopping("the same command continues"):
         line = bar.add_task("rounds", total=n_rounds, said="")
-        try:
-            for now in make_missing(plan, out, n_workers=n_workers, ray=ray, **how):
-                runs = f"{now.n_finished} of {len(plan.missing)} runs done, {now.left} left"
-                bar.update(line, completed=now.n_rounds, said=runs)
-                failed = dict(now.failed)
-        except KeyboardInterrupt:
-            bar.stop()
-            typer.secho(
-                "Stopped. All is stored up to the last checkpoints: the same command goes on.", err=True
-            )
-            raise typer.Exit(130) from None
+        for now in make_missing(plan, out, n_workers=n_workers, ray=ray, **how):
+            runs = f"{now.n_finished} of {len(plan.missing)} runs done, {now.left} left"
+            bar.update(line, completed=now.n_rounds, said=runs)
+            failed = dict(now.failed)
     return failed
 
 
 def _write(document: dict[str, Any], tables: Path, figures: Path) -> list[Path]:
-    """Write every table as Markdown and CSV; return the files of the figures, drawn if they can be."""
+    """Write every table; return the files of the figures, drawn if they can be."""
     from .._support.atomic import write_whole
     from ..report.figures import draw_figures
     from ..report.tables import table_text
 
     for one in (one for one in document["experiments"] if one["cells"]):
-        for format, ending in (("markdown", "md"), ("csv", "csv")):
-            text = table_text(one, format, scale=document["scale"])
-            write_whole(tables / f"{one['name']}.{ending}", text.encode())
+        text = table_text(one, "markdown", scale=document["scale"])
+        write_whole(tables / f"{one['name']}.md", text.encode())
     return draw_figures(document, figures) if find_spec("matplotlib") else []
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from ..paper.reproduction import Plan
 
-__all__ = ["document_shown", "plan_as_dict", "plan_shown"]
+__all__ = ["plan_as_dict", "show_document", "show_plan"]
 
 COLOURS = {"holds": "green", "does not hold": "red", "preliminary": "yellow", "not measured": "dim"}
 
@@ -34,7 +34,7 @@ def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:
         "seconds": left.seconds,
         "seconds_unknown_for": list(left.unknown),
         "without_data": dict(plan.without_data),
-        "unknown": list(plan.unknown),
+        "unusable": dict(plan.unusable),
         "missing": [
             {
                 "key": key,
@@ -44,36 +44,34 @@ def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:
                 "seed": run.seed,
                 "n_rounds": run.task.n_rounds,
                 "n_done": plan.n_done.get(key, 0),
-                "seconds_a_round": plan.pace.seconds_a_round(run),
+                "seconds_per_round": plan.pace.seconds_per_round(run),
             }
             for key, run in plan.missing.items()
         ],
     }
 
 
-def plan_shown(plan: "Plan", n_workers: int, console: Console) -> None:
+def show_plan(plan: "Plan", n_workers: int, console: Console) -> None:
     """Print what is missing, task by task, and how long it takes.
 
     >>> from pathlib import Path
     >>> from holdfast.paper.reproduction import plan_runs
-    >>> plan_shown(plan_runs([], Path("nowhere")), 2, Console(width=60))
+    >>> show_plan(plan_runs([], Path("nowhere")), 2, Console(width=60))
     Nothing is missing.
     """
     if plan.missing:
-        _missing_shown(plan, n_workers, console)
+        _show_missing(plan, n_workers, console)
     else:
         console.print("Nothing is missing." if not plan.without_data else "Nothing can be made here.")
-    _left_out_shown(plan, console)
+    _show_left_out(plan, console)
 
 
-def document_shown(
-    document: dict[str, Any], figures: Iterable[Path], plan: "Plan", console: Console
-) -> None:
+def show_document(document: dict[str, Any], figures: Iterable[Path], plan: "Plan", console: Console) -> None:
     """Print every table, ours beside the printed numbers, the files of the figures, and which claims hold.
 
     >>> from holdfast.paper.reproduction import plan_runs
     >>> nothing = {"experiments": [], "claims": [], "scale": "cpu"}
-    >>> document_shown(nothing, [Path("figure5.png")], plan_runs([], Path("nowhere")), Console(width=60))
+    >>> show_document(nothing, [Path("figure5.png")], plan_runs([], Path("nowhere")), Console(width=60))
     Drawn: figure5.png
     """
     for one in document["experiments"]:
@@ -83,17 +81,17 @@ def document_shown(
         console.print(f"Drawn: {figure}", soft_wrap=True, markup=False)
     if document["claims"]:
         console.print(_claims(document["claims"], document["scale"]))
-    _left_out_shown(plan, console)
+    _show_left_out(plan, console)
 
 
-def _missing_shown(plan: "Plan", n_workers: int, console: Console) -> None:
+def _show_missing(plan: "Plan", n_workers: int, console: Console) -> None:
     table = Table(title="Missing runs", title_justify="left")
-    for title in ("task", "runs", "rounds left", "seconds a round", "alone, one worker"):
+    for title in ("task", "runs", "rounds left", "seconds per round", "alone, one worker"):
         table.add_column(title, justify="left" if title == "task" else "right")
     for task in dict.fromkeys(run.task.name for run in plan.missing.values()):
         runs = {key: run for key, run in plan.missing.items() if run.task.name == task}
         n_left = sum(run.task.n_rounds - plan.n_done.get(key, 0) for key, run in runs.items())
-        left = plan.pace.left(runs, plan.n_done, n_workers=1)
+        left = plan.pace.time_left(runs, plan.n_done, n_workers=1)
         pace = "not known yet" if left.unknown else f"{left.seconds / max(n_left, 1):.2f}"
         table.add_row(task, str(len(runs)), str(n_left), pace, "not known yet" if left.unknown else str(left))
     console.print(table)
@@ -102,11 +100,11 @@ def _missing_shown(plan: "Plan", n_workers: int, console: Console) -> None:
     console.print(f"Time on {n_workers} workers: {plan.time_left(n_workers)}.")
 
 
-def _left_out_shown(plan: "Plan", console: Console) -> None:
+def _show_left_out(plan: "Plan", console: Console) -> None:
+    for reason in plan.unusable.values():
+        console.print(f"Not used: {reason}", soft_wrap=True, markup=False)
     for task, reason in plan.without_data.items():
         console.print(f"Not measured: {task}, without its data. {reason}", soft_wrap=True, markup=False)
-    if plan.unknown:
-        console.print(f"Not measured, not in this version: {', '.join(plan.unknown)}.", soft_wrap=True)
 
 
 def _table(one: dict[str, Any], scale: str) -> Table:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import options
-from .shown import errors_shown
+from .shown import errors_shown, stopping
 
 if TYPE_CHECKING:
     from ..lab.scenario import Run
@@ -28,15 +28,16 @@ def run_command(
     clients: options.Clients = None,
     per_round: options.PerRound = None,
     malicious: options.Malicious = None,
-    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     sampling: options.Sampled = options.Sampling.UNIFORM,
     scale: options.Scale = "cpu",
     device: options.Device = "cpu",
     out: options.Out = Path("results"),
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the same run stopped.")] = False,
-    track: Annotated[
+    resume: Annotated[bool, typer.Option("--resume", help="Continue where the same run stopped.")] = False,
+    trackers: Annotated[
         list[str] | None,
         typer.Option(
+            "--track",
             metavar="TRACKER[:WHERE]",
             help="Also log to tensorboard[:FOLDER], mlflow[:URI] or wandb[:PROJECT]. Repeatable.",
         ),
@@ -50,29 +51,34 @@ def run_command(
     """
     with errors_shown():
         from ..lab.choices import build_run
-        from ..runs.results import result_path, run_and_record
-        from ..runs.tracking import tracked, tracker_named
+        from ..paper.experiment import runs_folder
+        from ..runs.recording import run_and_record
+        from ..runs.tracking import track, tracker_named
 
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
         names: Any = {"attack": attack, "defence": defence, "sampling": sampling.value, "scale": scale}
         run = build_run(task, settings=settings, numbers=counts, seed=seed, **names)
-        results = run_and_record(run, out, resume=resume, device=device)
-        for tracker in [tracker_named(name) for name in track or ()]:
-            results = tracked(results, tracker)
-        with options.progress(quiet=as_json) as bar:
+        results = run_and_record(run, runs_folder(out), resume=resume, device=device)
+        for tracker in [tracker_named(name) for name in trackers or ()]:
+            results = track(results, tracker)
+        with options.progress(quiet=as_json) as bar, stopping("with --resume the same command continues"):
             line = bar.add_task("round", total=run.task.n_rounds, said="")
             for result in results:
-                bar.update(line, completed=len(result.records), said=_news(result))
-    path = result_path(run, out)
+                bar.update(line, completed=result.n_done, said=_news(result))
     if as_json:
-        typer.echo(json.dumps(asdict(result) | {"file": str(path)}))
+        typer.echo(json.dumps(_as_dict(result) | {"folder": str(runs_folder(out))}))
     else:
-        _show(run, result, path, Console(highlight=False))
+        _show(run, result, runs_folder(out), Console(highlight=False))
+
+
+def _as_dict(result: "Result") -> dict[str, Any]:
+    head = {name: getattr(result, name) for name in ("key", "description", "version", "device", "data")}
+    return head | asdict(result.summary) | {"records": result.records}
 
 
 def _news(result: "Result") -> str:
     """Return the last round in a few words."""
-    if not result.records:
+    if not result.n_done:
         return ""
     parts = [f"Acc {_percent(result.last('accuracy'))}"]
     for title, name in (("ASR", "attack_success"), ("kept", "kept_fraction")):
@@ -81,7 +87,7 @@ def _news(result: "Result") -> str:
     return "  ".join([*parts, f"attackers {result.last('n_attackers')}"])
 
 
-def _show(run: "Run", result: "Result", path: Path, console: Console) -> None:
+def _show(run: "Run", result: "Result", folder: Path, console: Console) -> None:
     attackers = "nobody attacks"
     if run.attack.n_malicious:
         attackers = f"{run.attack.n_malicious} of {run.task.n_clients} clients attack ({run.attack.name})"
@@ -95,14 +101,14 @@ def _show(run: "Run", result: "Result", path: Path, console: Console) -> None:
     for row in _rows(run, result):
         table.add_row(*row)
     console.print(table)
-    console.print(f"\nEvery round is in {path}, the model beside it in {path.stem}.npz", soft_wrap=True)
+    console.print(f"\nThe result {result.key} is stored in {folder}.", soft_wrap=True)
 
 
 def _rows(run: "Run", result: "Result") -> list[tuple[str, str, str]]:
     success, kept = result.last("attack_success"), result.mean("kept_fraction")
-    dropped = sum(len(record["diagnostics"]["dropped"]) for record in result.records)
+    dropped = sum(result.summary.dropped.values())
     rows = [
-        ("accuracy (Acc)", _percent(result.last("accuracy")), "of clean test inputs are answered rightly")
+        ("accuracy (Acc)", _percent(result.last("accuracy")), "of clean test inputs are answered correctly")
     ]
     if success is not None:
         whose = "get the label that the attackers want"
@@ -113,11 +119,9 @@ def _rows(run: "Run", result: "Result") -> list[tuple[str, str, str]]:
         mean = f"{result.mean('n_attackers'):.1f}"
         rows.append(("attackers", mean, f"of the {run.task.n_per_round} clients of a round, on average"))
     if dropped:
-        rows.append(
-            ("dropped", str(dropped), "updates in all could not be used; the reasons are in the file")
-        )
+        rows.append(("dropped", str(dropped), "updates in all could not be used; --json says why"))
     seconds: Any = result.mean("seconds")
-    return [*rows, ("time", f"{seconds:.2f} s", "a round")]
+    return [*rows, ("time", f"{seconds:.2f} s", "per round")]
 
 
 def _percent(share: float | None) -> str:

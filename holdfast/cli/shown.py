@@ -7,7 +7,7 @@ import typer
 
 from ..errors import HoldfastError
 
-__all__ = ["errors_shown"]
+__all__ = ["errors_shown", "stopping"]
 
 
 @contextmanager
@@ -24,5 +24,15 @@ def errors_shown() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        typer.secho("this needs torch: install holdfast[sim]", fg="red", err=True)
+        typer.secho("this needs torch: install holdfast-fl[sim]", fg="red", err=True)
         raise typer.Exit(1) from None
+
+
+@contextmanager
+def stopping(how: str) -> Iterator[None]:
+    """Answer an interrupt with one line that says how to resume, and the exit code of an interrupt."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.secho(f"Stopped. All is stored up to the last checkpoint: {how}.", err=True)
+        raise typer.Exit(130) from None

@@ -3,12 +3,11 @@
 A field that takes a function takes it plain, as a functools.partial with settings, or as a rule.
 """
 
-import hashlib
-import json
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal
 
 from .._support.counting import check_whole
+from .._support.keys import key_of
 from ..aggregators import fedavg
 from ..core import Bound, bind
 from ..errors import InputError
@@ -171,8 +170,7 @@ class Run:
     @property
     def key(self) -> str:
         """A short name for the run's result: a digest of the description, the same in every process."""
-        text = json.dumps(self.description, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return key_of(self.description)
 
     def replace(self, **changes: Any) -> "Run":
         """Return the run with some fields changed; those of the task by their own names.

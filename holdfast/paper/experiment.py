@@ -29,6 +29,9 @@ Document = dict[str, Any]
 #: Reads the experiments of a document and says of each claim whether it holds.
 Judge = Callable[[Sequence[Document]], list[Document]]
 
+#: Looks for a run's result in a folder; returns why files of it cannot be used, too.
+Find = Callable[[Run, Path], tuple[Result | None, list[str]]]
+
 #: The last rounds that are averaged beside the last one.
 LAST = 10
 
@@ -117,7 +120,9 @@ def runs_of(experiments: Iterable[Experiment]) -> dict[str, Run]:
     return {run.key: run for one in experiments for cell in one.cells for run in cell.runs}
 
 
-def stored_results(runs: Mapping[str, Run], folder: Path) -> tuple[dict[str, Result], dict[str, str]]:
+def stored_results(
+    runs: Mapping[str, Run], folder: Path, *, find: Find = find_result
+) -> tuple[dict[str, Result], dict[str, str]]:
     """Return what is stored of these runs, by key, finished or not, and [key] why something cannot be used.
 
     >>> stored_results({}, Path("results"))
@@ -125,7 +130,7 @@ def stored_results(runs: Mapping[str, Run], folder: Path) -> tuple[dict[str, Res
     """
     found, unusable = {}, {}
     for key, run in runs.items():
-        result, reasons = find_result(run, runs_folder(folder))
+        result, reasons = find(run, runs_folder(folder))
         if result is not None:
             found[key] = result
         elif reasons:
@@ -138,7 +143,8 @@ def document(
 ) -> Document:
     """Return what is measured, beside what is printed, as plain numbers, strings, lists and dictionaries.
 
-    What is not finished counts as not measured, and what cannot be used is listed with the reason. `judge` says which claims hold, as `paper.judge_claims` does.
+    What is not finished counts as not measured; what cannot be used is listed with the reason. `judge` says
+    which claims hold, as `paper.judge_claims` does.
 
     >>> document([], Path("results"), scale="cpu")["experiments"]
     []

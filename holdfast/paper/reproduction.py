@@ -5,17 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..core import Bound
 from ..errors import DataError
 from ..lab.scenario import Run
+from ..runs.checkpoints import model_path
 from ..runs.pace import Pace, TimeLeft
 from ..runs.parallel import make_runs
-from ..runs.results import checkpoint_path
+from ..runs.recording import data_checksum, find_current
 from .experiment import Experiment, runs_folder, runs_of, stored_results
 
 __all__ = ["Plan", "Progress", "make_missing", "plan_runs"]
 
-#: How often the time that is left is reckoned anew: it costs more than to tell of a round.
+#: How often the time that is left is estimated anew: that costs more than the news of a round.
 SECONDS = 1.0
 
 
@@ -31,12 +31,12 @@ class Plan:
     missing: Mapping[str, Run]  # those that can be made here, the first seed of all before the second of any
     n_done: Mapping[str, int]  # [key] rounds that are stored of a run
     without_data: Mapping[str, str]  # [task] why its data cannot be had
-    unknown: tuple[str, ...]  # tasks and defences that cells name and the laboratory does not have
+    unusable: Mapping[str, str]  # [key] why what is stored of a run is not used
     pace: Pace
 
     def time_left(self, n_workers: int) -> TimeLeft:
         """Return how long the missing runs take."""
-        return self.pace.left(self.missing, self.n_done, n_workers=n_workers)
+        return self.pace.time_left(self.missing, self.n_done, n_workers=n_workers)
 
 
 @dataclass(frozen=True)
@@ -65,24 +65,25 @@ def plan_runs(
     5
     """
     runs, near = runs_of(experiments), runs_of([*experiments, *paced_by])
-    found = stored_results(near, folder)
+    found, _ = stored_results(near, folder)
     pace = Pace()
     for key, result in found.items():
-        pace.heard(near[key], n_rounds=len(result.records), seconds=sum(result.series("seconds")))  # type: ignore[arg-type]
+        pace.add(near[key], n_rounds=result.n_done, seconds=sum(filter(None, result.series("seconds"))))
     wanted = None if tasks is None else set(tasks)
-    absent = {
+    asked = {
         key: run
         for key, run in sorted(runs.items(), key=lambda item: item[1].seed)
-        if not (key in found and found[key].finished) and (wanted is None or run.task.name in wanted)
+        if wanted is None or run.task.name in wanted
     }
+    found, unusable = stored_results(asked, folder, find=find_current)
+    absent = {key: run for key, run in asked.items() if key not in found or not found[key].finished}
     without = _without_data(absent.values())
-    missing = {key: run for key, run in absent.items() if run.task.name not in without}
     return Plan(
         runs,
-        missing,
-        {key: len(result.records) for key, result in found.items()},
+        {key: run for key, run in absent.items() if run.task.name not in without},
+        {key: result.n_done for key, result in found.items()},
         without,
-        _unknown(experiments, wanted),
+        unusable,
         pace,
     )
 
@@ -101,51 +102,39 @@ def make_missing(
     >>> list(make_missing(plan_runs([], Path("nowhere")), Path("nowhere"), n_workers=1))
     []
     """
-    open_, left, told = dict(plan.missing), plan.time_left(n_workers), -SECONDS
+    unfinished, left, told = dict(plan.missing), plan.time_left(n_workers), -SECONDS
     done = {key: plan.n_done.get(key, 0) for key in plan.missing}
-    heard: dict[str, tuple[float, int]] = {}
+    times: dict[str, tuple[float, int]] = {}  # [key] when its last news came, and how many rounds it had
     failed: dict[str, str] = {}
     n_finished = 0
     where = runs_folder(folder)
-    for step in make_runs(
+    news = make_runs(
         plan.missing.values(), where, n_workers=n_workers, ray=ray, device=device, stop_at_error=False
-    ):
+    )
+    for step in news:
         run, now = plan.missing[step.key], time.perf_counter()
-        if step.key in heard and step.round > heard[step.key][1]:
-            before, n_before = heard[step.key]
-            plan.pace.heard(run, n_rounds=step.round - n_before, seconds=now - before)
-        heard[step.key], done[step.key] = (now, step.round), step.round
+        if step.key in times and step.round > times[step.key][1]:
+            before, n_before = times[step.key]
+            plan.pace.add(run, n_rounds=step.round - n_before, seconds=now - before)
+        times[step.key], done[step.key] = (now, step.round), step.round
         if step.error:
             failed[step.key] = step.error
         if step.finished and not keep_models:
-            checkpoint_path(run, where).unlink(missing_ok=True)
+            model_path(run, where).unlink(missing_ok=True)
         if step.finished or step.error:
             n_finished += step.finished
-            del open_[step.key]
-        if now - told >= SECONDS or not open_:
-            left, told = plan.pace.left(open_, done, n_workers=n_workers), now
+            del unfinished[step.key]
+        if now - told >= SECONDS or not unfinished:
+            left, told = plan.pace.time_left(unfinished, done, n_workers=n_workers), now
         yield Progress(sum(done.values()), n_finished, left, dict(failed))
 
 
 def _without_data(runs: Iterable[Run]) -> dict[str, str]:
     """Return the tasks whose data cannot be had on this machine, and why."""
-    tried: dict[Bound[object], str | None] = {}
     without: dict[str, str] = {}
-    for run in runs:
-        if run.task.data not in tried:
-            try:
-                run.task.data()
-                tried[run.task.data] = None
-            except DataError as error:
-                tried[run.task.data] = str(error)
-        reason = tried[run.task.data]
-        if reason is not None:
-            without[run.task.name] = reason
+    for name, data in {run.task.name: run.task.data for run in runs}.items():
+        try:
+            data_checksum(data)
+        except DataError as error:
+            without[name] = str(error)
     return without
-
-
-def _unknown(experiments: Iterable[Experiment], wanted: set[str] | None) -> tuple[str, ...]:
-    cells = [cell for one in experiments for cell in one.cells if wanted is None or cell.task in wanted]
-    with_runs = {name for cell in cells if cell.runs for name in (cell.task, cell.defence)}
-    named = {name: True for cell in cells if not cell.runs for name in (cell.task, cell.defence)}
-    return tuple(name for name in named if name not in with_runs)

@@ -1,4 +1,4 @@
-"""Where a run stands, in one .npz file: written whole or not at all, read without pickle."""
+"""The state of a run after a round, in one .npz file: written whole or not at all, read without pickle."""
 
 from pathlib import Path
 from typing import Any
@@ -6,18 +6,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import __version__
-from .._support.arrays import UNREADABLE, read_arrays, write_arrays
-from ..aggregators.states import restored_state, state_arrays
+from .._support.arrays import UNREADABLE, Arrays, read_arrays, write_arrays
+from ..aggregators.states import memory_arrays, restored_memory
 from ..errors import DataError
 from ..lab.scenario import Run
 from ..lab.simulation import State
+from .epochs import code_epoch
 
-__all__ = ["load_checkpoint", "save_checkpoint"]
+__all__ = ["checkpoint_path", "load_checkpoint", "model_path", "save_checkpoint"]
+
+
+def checkpoint_path(run: Run, folder: Path) -> Path:
+    """Return where the last checkpoint of a run in the making is.
+
+    >>> from holdfast.lab import TASKS
+    >>> checkpoint_path(Run(TASKS["phishing"]), Path("runs")).suffixes
+    ['.making', '.npz']
+    """
+    return folder / f"{run.key}.making.npz"
+
+
+def model_path(run: Run, folder: Path) -> Path:
+    """Return where the checkpoint after a run's last round is: its final model.
+
+    >>> from holdfast.lab import TASKS
+    >>> model_path(Run(TASKS["phishing"]), Path("runs")).suffixes
+    ['.npz']
+    """
+    return folder / f"{run.key}.npz"
 
 
 def save_checkpoint(path: Path, run: Run, state: State, *, device: str = "cpu") -> None:
-    """Write all that the run needs to go on; the rule's state must be an array or a dataclass of arrays.
+    """Write all that the run needs to be resumed; a rule's state must be an array or a dataclass of arrays.
 
     >>> import tempfile
     >>> from holdfast.lab import TASKS
@@ -28,48 +48,52 @@ def save_checkpoint(path: Path, run: Run, state: State, *, device: str = "cpu") 
     """
     arrays = {"params": state.params, "round": np.array(state.round), "made_by": _made_by(run, device)}
     if state.previous is not None:
-        arrays["previous"] = state.previous
+        arrays["last_update"] = state.previous
     arrays |= {f"buffer.{name}": values for name, values in state.buffers.items()}
-    for client, memory in state.memory.items():
-        arrays |= {f"memory.{client}.{name}": values for name, values in memory.items()}
-    write_arrays(path, arrays | state_arrays(run.defence.aggregate, state.rule))
+    for client, kept in state.kept.items():
+        arrays |= {f"kept.{client}.{name}": values for name, values in kept.items()}
+    write_arrays(path, arrays | memory_arrays(run.defence.aggregate, state.memory))
 
 
 def load_checkpoint(path: Path, run: Run, *, device: str = "cpu") -> State:
-    """Return the state that was saved; a DataError if the file is damaged or of another run or version.
+    """Return the state that was saved; a DataError if it is damaged, or of another run, code or device.
 
     >>> from holdfast.lab import TASKS
     >>> load_checkpoint(Path("nowhere.npz"), Run(TASKS["phishing"]))
     Traceback (most recent call last):
     holdfast.errors.DataError: no checkpoint at nowhere.npz
     """
+    wanted = _made_by(run, device).tolist()
     try:
         arrays = read_arrays(path)
-        made_by, wanted = arrays.pop("made_by").tolist(), _made_by(run, device).tolist()
+        made_by = arrays.pop("made_by").tolist()
         if made_by == wanted:
-            number, params = int(arrays.pop("round")), arrays.pop("params")
-            previous = arrays.pop("previous", None)
-            buffers, memory = _taken(arrays, "buffer."), _by_client(_taken(arrays, "memory."))
-            rule = restored_state(run.defence.aggregate, arrays)
-            return State(number, params, previous, rule, buffers, memory)
+            return State(
+                int(arrays.pop("round")),
+                arrays.pop("params"),
+                previous=arrays.pop("last_update", None),
+                buffers=_taken(arrays, "buffer."),
+                kept=_by_client(_taken(arrays, "kept.")),
+                memory=restored_memory(run.defence.aggregate, arrays),  # the rest
+            )
     except UNREADABLE as error:
-        raise DataError(f"{path} is no checkpoint, or a damaged one: {error}") from None
-    raise DataError(f"{path} is the checkpoint of something else: {made_by}, not {wanted}")
+        raise DataError(f"{path} is not a checkpoint, or a damaged one: {error}") from None
+    raise DataError(f"{path} has another key, code or device: {made_by}, not {wanted}")
 
 
-def _taken(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+def _taken(arrays: Arrays, prefix: str) -> Arrays:
     """Take the arrays with this prefix out, under the rest of their names."""
     names = [name for name in arrays if name.startswith(prefix)]
     return {name.removeprefix(prefix): arrays.pop(name) for name in names}
 
 
-def _by_client(arrays: dict[str, NDArray[Any]]) -> dict[int, dict[str, NDArray[Any]]]:
-    memory: dict[int, dict[str, NDArray[Any]]] = {}
+def _by_client(arrays: Arrays) -> dict[int, dict[str, NDArray[Any]]]:
+    kept: dict[int, dict[str, NDArray[Any]]] = {}
     for name, values in arrays.items():
         client, _, own = name.partition(".")
-        memory.setdefault(int(client), {})[own] = values
-    return memory
+        kept.setdefault(int(client), {})[own] = values
+    return kept
 
 
 def _made_by(run: Run, device: str) -> NDArray[np.str_]:
-    return np.array([run.key, __version__, device])
+    return np.array([run.key, str(code_epoch(run.description)), device])

@@ -7,16 +7,16 @@ from typing import Any
 
 from ..lab.scenario import Run
 
-__all__ = ["Pace", "TimeLeft", "in_words"]
+__all__ = ["Pace", "TimeLeft"]
 
 
 @dataclass(frozen=True)
 class TimeLeft:
     """Seconds for all rounds whose like was made before, and the tasks of which none was.
 
-    >>> print(TimeLeft(90.0)), print(TimeLeft(90.0, ("twitter",)))
+    >>> print(TimeLeft(90.0)), print(TimeLeft(9000.0, ("twitter",)))
     about 2 min
-    more than 2 min: no round of twitter made yet
+    more than 2.5 h: no round of twitter made yet
     (None, None)
     """
 
@@ -25,21 +25,13 @@ class TimeLeft:
 
     def __str__(self) -> str:
         """Return it for people."""
+        seconds = self.seconds
+        known = f"{seconds / 60:.0f} min" if 60 <= seconds < 5400 else f"{seconds / 3600:.1f} h"
+        known = f"{seconds:.0f} s" if seconds < 60 else known
         if not self.unknown:
-            return f"about {in_words(self.seconds)}"
-        known = f"more than {in_words(self.seconds)}" if self.seconds else "unknown"
+            return f"about {known}"
+        known = f"more than {known}" if seconds else "unknown"
         return f"{known}: no round of {', '.join(self.unknown)} made yet"
-
-
-def in_words(seconds: float) -> str:
-    """Return a length of time in the unit that fits.
-
-    >>> in_words(7), in_words(400), in_words(9000)
-    ('7 s', '7 min', '2.5 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 class Pace:
@@ -47,9 +39,9 @@ class Pace:
 
     >>> from holdfast.lab.choices import build_run
     >>> pace, run = Pace(), build_run("digits")
-    >>> pace.seconds_a_round(run)
-    >>> pace.heard(run, n_rounds=2, seconds=6.0)
-    >>> pace.seconds_a_round(run), pace.seconds_a_round(run.replace(n_per_round=10))
+    >>> pace.seconds_per_round(run)
+    >>> pace.add(run, n_rounds=2, seconds=6.0)
+    >>> pace.seconds_per_round(run), pace.seconds_per_round(run.replace(n_per_round=10))
     (3.0, 1.5)
     """
 
@@ -57,13 +49,13 @@ class Pace:
         """Know nothing yet."""
         self._spent: dict[Any, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
 
-    def heard(self, run: Run, *, n_rounds: int, seconds: float) -> None:
+    def add(self, run: Run, *, n_rounds: int, seconds: float) -> None:
         """Take note of rounds that were made."""
         for kind in _kinds(run):
             spent, work = self._spent[kind]
             self._spent[kind] = (spent + seconds, work + n_rounds * _work(run))
 
-    def seconds_a_round(self, run: Run) -> float | None:
+    def seconds_per_round(self, run: Run) -> float | None:
         """Return how long a round of such a run takes; None if no like of it was made."""
         for kind in _kinds(run):
             if kind in self._spent and self._spent[kind][1]:
@@ -71,11 +63,11 @@ class Pace:
                 return _work(run) * spent / work
         return None
 
-    def left(self, runs: Mapping[str, Run], n_done: Mapping[str, int], *, n_workers: int) -> TimeLeft:
+    def time_left(self, runs: Mapping[str, Run], n_done: Mapping[str, int], *, n_workers: int) -> TimeLeft:
         """Return how long the runs, by key, still take on so many workers; each makes one at a time."""
         lengths, unknown = [0.0], {}
         for key, run in runs.items():
-            n_left, pace = run.task.n_rounds - n_done.get(key, 0), self.seconds_a_round(run)
+            n_left, pace = run.task.n_rounds - n_done.get(key, 0), self.seconds_per_round(run)
             if pace is None and n_left:
                 unknown[run.task.name] = True
             lengths.append((pace or 0.0) * n_left)

@@ -1,7 +1,7 @@
-"""The records of a run to TensorBoard, MLflow or Weights & Biases, for those who have them.
+"""The rounds of a run in TensorBoard, MLflow or Weights & Biases.
 
-Nothing of theirs is imported before a tracker of that name is asked for. What is sent is what the result's
-file holds anyway, so a tracker that fails halfway never costs a run.
+A tracker's package is imported when that tracker is asked for. What it gets is in the result's file, too: a
+tracker that fails halfway never costs a run.
 """
 
 import logging
@@ -12,11 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from ..core import nearest
-from ..errors import HoldfastError, InputError
-from .results import Result
+import numpy as np
 
-__all__ = ["TRACKERS", "MLflow", "TensorBoard", "Tracker", "WandB", "numbers_of", "tracked", "tracker_named"]
+from .._support.lookup import nearest
+from ..errors import HoldfastError, InputError
+from .results import COLUMNS, Result
+
+__all__ = ["TRACKERS", "MLflow", "TensorBoard", "Tracker", "WandB", "track", "tracker_named"]
 
 log = logging.getLogger("holdfast")
 
@@ -25,35 +27,34 @@ FACTS = ("task", "attack", "defence", "seed", "n_rounds", "device", "version", "
 
 
 class Tracker(Protocol):
-    """Whoever wants to hear of a run: at its start, after each round, at its end."""
+    """What is called at the start of a run, after each round, and at its end."""
 
     def begin(self, result: Result) -> None:
-        """Hear what is run."""
+        """Take what determines the run."""
 
     def log(self, number: int, numbers: Mapping[str, float]) -> None:
-        """Hear what a round came to."""
+        """Take the numbers of a round."""
 
     def end(self, *, finished: bool) -> None:
-        """Hear that no more comes."""
+        """Close what was opened."""
 
 
-def tracked(results: Iterable[Result], tracker: Tracker) -> Iterator[Result]:
-    """Yield the results as they come, and tell the tracker of every round once.
+def track(results: Iterable[Result], tracker: Tracker) -> Iterator[Result]:
+    """Yield the results as they come, and send every round to the tracker once.
 
-    >>> from types import SimpleNamespace
-    >>> heard = SimpleNamespace(begin=lambda result: None, end=lambda finished: None)
-    >>> list(tracked([], heard))
+    >>> list(track([], TensorBoard("logs")))
     []
     """
-    n_told, begun, listens, finished = 0, False, True, False
+    n_sent, begun, works, finished = 0, False, True, False
     try:
         for result in results:
             if not begun:
                 _begin(tracker, result)
                 begun = True
-            for record in result.records[n_told:] if listens else ():
-                listens = listens and _told(tracker, record)
-            n_told, finished = len(result.records), result.finished
+            while works and n_sent < result.n_done:
+                n_sent += 1
+                works = _log(tracker, result, n_sent)
+            finished = result.finished
             yield result
     finally:
         if begun:
@@ -63,37 +64,24 @@ def tracked(results: Iterable[Result], tracker: Tracker) -> Iterator[Result]:
 def _begin(tracker: Tracker, result: Result) -> None:
     try:
         tracker.begin(result)
-    except Exception as error:  # what theirs raise has no type in common
+    except Exception as error:  # what trackers raise has no type in common
         name = type(tracker).__name__
-        raise HoldfastError(
-            f"{name} cannot be used: {error}. Run it without --track, or mend that"
-        ) from error
+        raise HoldfastError(f"{name} cannot be used: {error}. Fix that, or run without --track") from error
 
 
-def _told(tracker: Tracker, record: Mapping[str, Any]) -> bool:
+def _log(tracker: Tracker, result: Result, number: int) -> bool:
+    """Send a round's numbers, without those that the rule does not measure; return whether that worked."""
+    series = {name: result.series(name)[number - 1] for name in COLUMNS}
     try:
-        tracker.log(record["round"], numbers_of(record))
+        tracker.log(number, {name: float(value) for name, value in series.items() if value is not None})
     except Exception as error:
-        log.warning("%s does not listen any more: %s. The run goes on", type(tracker).__name__, error)
+        log.warning("%s failed: %s. The run continues without it", type(tracker).__name__, error)
         return False
     return True
 
 
-def numbers_of(record: Mapping[str, Any]) -> dict[str, float]:
-    """Return what can be drawn of a stored record, by name; what a rule does not measure is left out.
-
-    >>> diagnostics = {"kept_fraction": None, "dropped": []}
-    >>> numbers_of({"accuracy": 0.9, "attack_success": None, "seconds": 1.5, "diagnostics": diagnostics})
-    {'accuracy': 0.9, 'seconds': 1.5, 'n_dropped': 0.0}
-    """
-    diagnostics = record["diagnostics"]
-    found = {name: record.get(name) for name in ("accuracy", "attack_success", "n_attackers", "seconds")}
-    found |= {"kept_fraction": diagnostics["kept_fraction"], "n_dropped": len(diagnostics["dropped"])}
-    return {name: float(number) for name, number in found.items() if number is not None}
-
-
 class TensorBoard:
-    """Event files, a folder a run; a run that is made again takes the place of what was there of it.
+    """Event files, one folder per run; a run that is tracked again replaces what was there of it.
 
     >>> TensorBoard("logs").folder
     PosixPath('logs')
@@ -105,21 +93,37 @@ class TensorBoard:
 
     def begin(self, result: Result) -> None:
         """Open the run's folder."""
-        from torch.utils.tensorboard import SummaryWriter
+        from tensorboard.compat.proto.event_pb2 import SessionLog
+        from tensorboard.plugins.text.metadata import create_summary_metadata
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+        from tensorboard.util.tensor_util import make_tensor_proto
 
-        self.writer: Any = SummaryWriter(str(self.folder / result.key), purge_step=1)
+        self.writer: Any = EventFileWriter(str(self.folder / result.key))
+        # From this step on, what earlier files of the folder hold is void.
+        self._write(step=1, session_log=SessionLog(status=SessionLog.START))
         facts = "".join(f"    {name}: {getattr(result, name)}\n" for name in FACTS)  # indented: not Markdown
-        self.writer.add_text("run", f"{facts}\n    {result.run}")
+        text = np.array([f"{facts}\n    {result.described}".encode()], dtype=object)
+        metadata = create_summary_metadata(display_name="run", description="")
+        self._summarise(0, [{"tag": "run", "metadata": metadata, "tensor": make_tensor_proto(text)}])
 
     def log(self, number: int, numbers: Mapping[str, float]) -> None:
-        """Write the round's numbers, for whoever is looking, at once."""
-        for name, value in numbers.items():
-            self.writer.add_scalar(name, value, number)
+        """Write the round's numbers at once, for whoever is watching."""
+        self._summarise(number, [{"tag": name, "simple_value": value} for name, value in numbers.items()])
         self.writer.flush()
 
     def end(self, *, finished: bool) -> None:
         """Close the files."""
         self.writer.close()
+
+    def _summarise(self, step: int, values: list[dict[str, Any]]) -> None:
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        self._write(step=step, summary=Summary(value=[Summary.Value(**value) for value in values]))
+
+    def _write(self, **fields: Any) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+
+        self.writer.add_event(Event(wall_time=time.time(), **fields))
 
 
 class MLflow:
@@ -144,7 +148,7 @@ class MLflow:
         name = f"{result.task} {result.attack} {result.defence} seed {result.seed}"
         self.id = self.client.create_run(number, run_name=name).info.run_id
         params = [Param(name, str(getattr(result, name))) for name in FACTS]
-        self.client.log_batch(self.id, params=params, tags=[RunTag("holdfast.run", result.run[:5000])])
+        self.client.log_batch(self.id, params=params, tags=[RunTag("holdfast.run", result.described[:5000])])
 
     def log(self, number: int, numbers: Mapping[str, float]) -> None:
         """Send the round's numbers."""
@@ -155,7 +159,7 @@ class MLflow:
         self.client.log_batch(self.id, metrics=metrics)
 
     def end(self, *, finished: bool) -> None:
-        """Say how it ended."""
+        """Send how it ended."""
         self.client.set_terminated(self.id, "FINISHED" if finished else "KILLED")
 
 
@@ -171,10 +175,10 @@ class WandB:
         self.project = target or "holdfast"
 
     def begin(self, result: Result) -> None:
-        """Create the run, or go on with it: it is known by its key."""
+        """Create the run, or resume it: it is known by its key."""
         import wandb
 
-        config = {name: getattr(result, name) for name in FACTS} | {"run": result.run}
+        config = {name: getattr(result, name) for name in FACTS} | {"run": result.described}
         name = f"{result.task} {result.attack} {result.defence} seed {result.seed}"
         self.run: Any = wandb.init(
             project=self.project, id=result.key, name=name, config=config, resume="allow", reinit="create_new"
@@ -185,7 +189,7 @@ class WandB:
         self.run.log(dict(numbers), step=number)
 
     def end(self, *, finished: bool) -> None:
-        """Say how it ended."""
+        """Send how it ended."""
         self.run.finish(exit_code=0 if finished else 1)
 
 
@@ -196,7 +200,7 @@ TRACKERS: Mapping[str, tuple[Callable[[str | None], Tracker], str]] = MappingPro
 
 
 def tracker_named(text: str) -> Tracker:
-    """Return the tracker of this name; after a colon, where to: a folder, a tracking URI, a project.
+    """Return the tracker of this name; what follows a colon is its folder, tracking URI or project.
 
     >>> tracker_named("tensorbord")
     Traceback (most recent call last):
@@ -208,5 +212,5 @@ def tracker_named(text: str) -> Tracker:
         raise InputError(f"no tracker {name!r}; {nearest(name, TRACKERS)}There are: {', '.join(TRACKERS)}")
     kind, package = TRACKERS[name]
     if find_spec(package) is None:
-        raise InputError(f"{name} is not installed: pip install 'holdfast[{name}]'")
+        raise InputError(f"{name} is not installed: pip install 'holdfast-fl[{name}]'")
     return kind(target or None)

@@ -11,10 +11,10 @@ from holdfast.paper.experiment import (
     runs_of,
     stored_results,
 )
-from holdfast.runs.results import load_result, run_and_record
+from holdfast.runs.results import load_result, pack_results
 
-from ..runs.test_results import stopped
-from ..runs.tiny import tiny_run
+from ..runs import tiny
+from ..runs.tiny import stop_after, tiny_run
 
 
 def cell(*runs, row="Invariant", **more):
@@ -28,7 +28,7 @@ def experiment(*cells):
 
 def made(folder, *runs):
     for run in runs:
-        list(run_and_record(run, runs_folder(folder)))
+        tiny.made(run, runs_folder(folder))
     return [load_result(run, runs_folder(folder)) for run in runs]
 
 
@@ -55,7 +55,7 @@ def test_a_cell_says_what_its_seeds_came_to(tmp_path):
 
 def test_what_is_not_finished_is_not_measured_but_told_of(tmp_path):
     run = tiny_run(n_rounds=5)
-    stopped(run, runs_folder(tmp_path), after=3, every=2)
+    stop_after(3, run, runs_folder(tmp_path), every=2)
     shown = document([experiment(cell(run))], tmp_path, scale="cpu")
     assert shown["experiments"][0]["cells"][0]["measured"] is None
     assert shown["runs"][run.key]["finished"] is False
@@ -76,7 +76,7 @@ def test_a_run_is_told_of_once_with_its_attackers_and_what_was_trimmed_of_whom(t
     shown = document([one, one], tmp_path, scale="cpu")
     assert list(shown["runs"]) == [run.key] == list(runs_of([one, one]))
     told = shown["runs"][run.key]
-    assert told["run"] == run.described
+    assert told["run"] == result.described
     assert (told["n_clients"], told["n_per_round"], told["n_rounds"]) == (12, 6, 3)
     sampled = {client for record in result.records for client in record["clients"]}
     assert set(told["trim_share"]) == {str(client) for client in sampled}
@@ -96,7 +96,7 @@ def test_results_are_read_without_the_data(tmp_path, monkeypatch):
 
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "nothing"))
     run = build_run("cifar10", attack="edge-case", scale="smoke")
-    assert stored_results({run.key: run}, tmp_path) == {}
+    assert stored_results({run.key: run}, tmp_path) == ({}, {})
     assert document([experiment(cell(run))], tmp_path, scale="smoke")["runs"] == {}
 
 
@@ -105,3 +105,21 @@ def test_the_judge_sees_the_experiments(tmp_path):
         return [{"id": one["name"]} for one in experiments]
 
     assert document([experiment()], tmp_path, scale="cpu", judge=judge)["claims"] == [{"id": "table0"}]
+
+
+def test_a_document_is_the_same_once_its_runs_are_packed(tmp_path):
+    runs = [tiny_run("invariant", seed=seed) for seed in range(2)]
+    made(tmp_path, *runs)
+    before = document([experiment(cell(*runs))], tmp_path, scale="cpu")
+    pack_results(runs_folder(tmp_path))
+    assert document([experiment(cell(*runs))], tmp_path, scale="cpu") == before
+
+
+def test_what_cannot_be_used_is_listed_with_the_reason(tmp_path):
+    run = tiny_run()
+    made(tmp_path, run)
+    path = runs_folder(tmp_path) / f"{run.key}.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"code": 99}))
+    shown = document([experiment(cell(run))], tmp_path, scale="cpu")
+    assert shown["runs"] == {}
+    assert "code epoch 99" in shown["unusable"][run.key]

@@ -1,12 +1,15 @@
+import json
+
 import pytest
 
 from holdfast.paper import experiments_named
-from holdfast.paper.experiment import Cell, Experiment, document, runs_folder
+from holdfast.paper.experiment import Cell, Experiment, runs_folder
 from holdfast.paper.reproduction import make_missing, plan_runs
-from holdfast.runs.results import checkpoint_path, load_result, run_and_record
+from holdfast.runs.checkpoints import model_path
+from holdfast.runs.results import load_result
+from holdfast.runs.store import loose_path
 
-from ..runs.test_results import stopped
-from ..runs.tiny import tiny_run
+from ..runs.tiny import made, stop_after, tiny_run
 
 
 def experiment(*runs):
@@ -18,8 +21,8 @@ def experiment(*runs):
 
 def test_a_plan_is_what_is_missing_the_first_seeds_first(tmp_path):
     runs = [tiny_run(seed=1), tiny_run(), tiny_run("median")]
-    list(run_and_record(runs[2], runs_folder(tmp_path)))
-    stopped(runs[0], runs_folder(tmp_path), after=2, every=1)
+    made(runs[2], runs_folder(tmp_path))
+    stop_after(2, runs[0], runs_folder(tmp_path))
     plan = plan_runs([experiment(*runs)], tmp_path)
     assert list(plan.missing.values()) == [runs[1], runs[0]]
     assert plan.n_done[runs[0].key] == 2
@@ -35,14 +38,27 @@ def test_missing_runs_are_made_and_what_cannot_be_made_stops_nothing(tmp_path):
     assert list(last.failed) == [runs[0].key]
     assert "krum needs" in last.failed[runs[0].key]
     assert load_result(runs[2], runs_folder(tmp_path)).finished
-    assert not checkpoint_path(runs[2], runs_folder(tmp_path)).exists()
+    assert not model_path(runs[2], runs_folder(tmp_path)).exists()
     assert list(plan_runs([experiment(*runs)], tmp_path).missing) == [runs[0].key]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"), [({"data": "0" * 64}, "other examples"), ({"code": 99}, "code epoch 99")]
+)
+def test_what_cannot_be_used_is_made_again_and_the_reason_said(tmp_path, changes, reason):
+    run, where = tiny_run(), runs_folder(tmp_path)
+    made(run, where)
+    path = loose_path(run.key, where)
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    plan = plan_runs([experiment(run)], tmp_path)
+    assert list(plan.missing) == [run.key]
+    assert reason in plan.unusable[run.key]
 
 
 def test_models_are_kept_if_asked_for(tmp_path):
     run = tiny_run()
     list(make_missing(plan_runs([experiment(run)], tmp_path), tmp_path, n_workers=1, keep_models=True))
-    assert checkpoint_path(run, runs_folder(tmp_path)).exists()
+    assert model_path(run, runs_folder(tmp_path)).exists()
 
 
 def test_a_task_without_its_data_is_left_out_and_said_to_be(tmp_path, monkeypatch):
@@ -50,19 +66,8 @@ def test_a_task_without_its_data_is_left_out_and_said_to_be(tmp_path, monkeypatc
     plan = plan_runs(experiments_named(["table1"], scale="smoke", n_seeds=1), tmp_path)
     assert set(plan.without_data) == {"cifar10", "twitter"}
     assert {run.task.name for run in plan.missing.values()} == {"phishing", "digits"}
-    assert plan.unknown == ()
 
 
 def test_only_the_tasks_that_were_asked_for_are_made(tmp_path):
     plan = plan_runs(experiments_named(["table8"], scale="smoke", n_seeds=1), tmp_path, tasks=["digits"])
     assert {run.task.name for run in plan.missing.values()} == {"digits"}
-
-
-@pytest.mark.parametrize("table", ["table4"])
-def test_what_is_unknown_is_named(table, tmp_path, monkeypatch):
-    from holdfast.lab import names as lab
-
-    monkeypatch.setattr(lab, "TASKS", {name: lab.TASKS[name] for name in ("phishing", "digits")})
-    experiments = experiments_named([table], scale="smoke", n_seeds=1)
-    assert plan_runs(experiments, tmp_path).unknown == ("cifar10", "twitter")
-    assert document(experiments, tmp_path, scale="smoke")["experiments"][0]["columns"][2] == "cifar10"

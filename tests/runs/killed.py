@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from holdfast.lab.simulation import simulate
-from holdfast.runs.results import run_and_record
+from holdfast.runs.recording import run_and_record
 
 from .tiny import tiny_run
 

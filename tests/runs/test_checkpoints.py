@@ -3,26 +3,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from holdfast.core import Memory
 from holdfast.errors import InputError
 from holdfast.lab.simulation import State, simulate
-from holdfast.runs.checkpoints import load_checkpoint, save_checkpoint
-from holdfast.runs.results import checkpoint_path
+from holdfast.runs.checkpoints import load_checkpoint, model_path, save_checkpoint
 
-from .test_results import made
-from .tiny import tiny_run
+from .tiny import made, tiny_run
 
 
 def test_the_checkpoint_at_the_end_is_the_final_model(tmp_path):
     run = tiny_run()
     made(run, tmp_path)
     *_, (_, state) = simulate(run)
-    np.testing.assert_array_equal(load_checkpoint(checkpoint_path(run, tmp_path), run).params, state.params)
+    np.testing.assert_array_equal(load_checkpoint(model_path(run, tmp_path), run).params, state.params)
 
 
 def test_what_a_rule_remembers_comes_back_as_its_own_type(tmp_path):
     run = tiny_run("sparsefed")
     made(run, tmp_path)
-    state = load_checkpoint(checkpoint_path(run, tmp_path), run).rule
+    state = load_checkpoint(model_path(run, tmp_path), run).memory.rule
     assert type(state).__name__ == "SparseFedState"
     assert len(state.norms) == 18
     assert state.error.any()
@@ -30,8 +29,20 @@ def test_what_a_rule_remembers_comes_back_as_its_own_type(tmp_path):
 
 def test_a_state_that_cannot_be_stored_is_said_so(tmp_path):
     run = tiny_run()
-    state = State(1, np.zeros(2, np.float32), rule={"a": 1})
+    state = State(1, np.zeros(2, np.float32), memory=Memory({"a": 1}))
     with pytest.raises(InputError, match="the state of fedavg cannot be stored"):
         save_checkpoint(tmp_path / "x.npz", run, state)
-    save_checkpoint(tmp_path / "x.npz", run, replace(state, rule=np.arange(3)))
-    assert load_checkpoint(tmp_path / "x.npz", run).rule.tolist() == [0, 1, 2]
+    save_checkpoint(tmp_path / "x.npz", run, replace(state, memory=Memory(np.arange(3))))
+    assert load_checkpoint(tmp_path / "x.npz", run).memory.rule.tolist() == [0, 1, 2]
+
+
+def test_buffers_and_what_clients_keep_come_back(tmp_path):
+    run = tiny_run()
+    kept = {3: {"momentum": np.ones(2)}, 11: {"momentum": np.zeros(2), "step": np.array(4)}}
+    zeros, ones = np.zeros(2, np.float32), np.ones(2, np.float32)
+    state = State(1, zeros, previous=ones, buffers={"mean": np.ones(4)}, kept=kept)
+    save_checkpoint(tmp_path / "x.npz", run, state)
+    found = load_checkpoint(tmp_path / "x.npz", run)
+    np.testing.assert_equal(
+        (found.previous, found.buffers, found.kept), (state.previous, state.buffers, kept)
+    )

@@ -1,15 +1,46 @@
-"""Runs that take a moment."""
+"""Runs that take a moment, and what tests do with them."""
+
+import numpy as np
 
 from holdfast.lab.choices import Numbers, build_run
+from holdfast.runs.checkpoints import model_path
+from holdfast.runs.recording import run_and_record
+from holdfast.runs.results import load_result
 
 NUMBERS = Numbers(n_rounds=3, n_clients=12, n_per_round=6)
 LITTLE_DATA = {"n_train": 600, "n_test": 100, "sizes": (45, 8, 2), "n_root": 20}
 
 
 def tiny_run(defence="fedavg", attack="edge-case", *, n_rounds=3, seed=0, **settings):
-    """Return a run of a few milliseconds a round."""
+    """Return a run of a few milliseconds per round."""
     numbers = Numbers(n_rounds, NUMBERS.n_clients, NUMBERS.n_per_round)
     settings = LITTLE_DATA | settings
     return build_run(
         "phishing", attack=attack, defence=defence, settings=settings, numbers=numbers, seed=seed
     )
+
+
+def made(run, folder, **options):
+    """Make a run and return its result."""
+    *_, result = run_and_record(run, folder, **options)
+    return result
+
+
+def stop_after(n_rounds, run, folder, *, every=1, **options):
+    """Make some rounds of a run and leave it."""
+    for result in run_and_record(run, folder, every=every, **options):
+        if result.n_done == n_rounds:
+            return
+
+
+def timeless(result):
+    return [{**record, "seconds": None} for record in result.records]
+
+
+def assert_same(run, one, other):
+    """Hold the records and the final state of two folders against each other, bit for bit."""
+    assert timeless(load_result(run, one)) == timeless(load_result(run, other))
+    with np.load(model_path(run, one)) as a, np.load(model_path(run, other)) as b:
+        assert a.files == b.files
+        for name in a.files:
+            assert a[name].tobytes() == b[name].tobytes(), name

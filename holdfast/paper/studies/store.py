@@ -1,87 +1,134 @@
-"""One JSON file a study, named by all that determines it, with the version that made it."""
+"""Studies in the store: entries beside those of runs, known by the study with its settings and by the run."""
 
-import hashlib
-import json
 import logging
 import typing
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
-from ..._support.atomic import write_whole
+from ..._support.keys import key_of
 from ...core import Bound
 from ...errors import DataError
 from ...lab.scenario import Run
-from ...lab.simulation import load_once
+from ...runs import store
+from ...runs.recording import data_checksum, explain_other_data
+from ..experiment import runs_folder
 
-__all__ = ["load_or_make_study", "load_study", "study_path"]
+__all__ = [
+    "list_studies",
+    "load_or_make_study",
+    "load_study",
+    "pack_studies",
+    "studies_folder",
+    "study_description",
+]
 
 log = logging.getLogger("holdfast")
 
 
-def study_path(study: Bound[Any], run: Run, folder: Path) -> Path:
-    """Return where the study of a run is.
+def studies_folder(folder: Path) -> Path:
+    """Return where a folder of results keeps studies.
+
+    >>> studies_folder(Path("results")).name
+    'studies'
+    """
+    return folder / "studies"
+
+
+def study_description(study: Bound[Any], run: Run) -> dict[str, Any]:
+    """Return all that determines a study.
 
     >>> from holdfast.lab.choices import build_run
     >>> from holdfast.core import bind
     >>> from holdfast.paper.studies import mimicry
-    >>> path = study_path(bind(mimicry), build_run("digits", attack="edge-case"), Path("results"))
-    >>> path.name.startswith("mimicry-"), path.suffix
-    (True, '.json')
+    >>> study_description(bind(mimicry, "study"), build_run("digits", attack="edge-case"))["study"]
+    'mimicry(n_kept=(), n_pairs=5)'
     """
-    key = hashlib.sha256(f"{study!r} of {run.described}".encode()).hexdigest()[:16]
-    return folder / f"{study.name}-{key}.json"
+    return {"study": study.identity, "run": run.description}
 
 
 def load_or_make_study(study: Bound[Any], run: Run, folder: Path) -> Any:
-    """Return the study of a run: read, or else made and written. Its clean runs are kept in the folder, too.
+    """Return the study of a run: read, or else made and written. Its clean runs are stored like all others.
 
     >>> import tempfile
     >>> from holdfast.lab.choices import build_run
     >>> from holdfast.core import bind
     >>> from holdfast.paper.studies import gradient_histogram
-    >>> study, folder = bind(gradient_histogram), Path(tempfile.mkdtemp())
+    >>> study, folder = bind(gradient_histogram, "study"), Path(tempfile.mkdtemp())
     >>> run = build_run("digits", attack="edge-case", scale="smoke")
     >>> load_or_make_study(study, run, folder) == load_or_make_study(study, run, folder)
     True
     """
-    path = study_path(study, run, folder)
-    if path.exists():
-        try:
-            return load_study(study, run, folder)
-        except DataError as error:
-            log.warning("%s. The study is made anew", error)
-    found = study(run, folder)
-    text = json.dumps({**_made_by(study, run), "found": found.as_dict()}, allow_nan=False)
-    write_whole(path, text.encode())
+    found, unusable = _find_study(study, run, folder)
+    for reason in unusable:
+        log.warning("%s", reason)
+    if found is None:
+        found = study(run, runs_folder(folder))
+        data = data_checksum(run.task.data)
+        entry = store.new_entry(study_description(study, run), data=data, found=found.as_dict())
+        store.write_entry(entry, store.loose_path(entry["key"], studies_folder(folder)))
     return found
 
 
 def load_study(study: Bound[Any], run: Run, folder: Path) -> Any:
-    """Return what is stored of a study; a DataError if nothing is, or something else.
+    """Return what is stored of a study; a DataError if there is nothing that can be used.
 
     >>> from holdfast.lab.choices import build_run
     >>> from holdfast.core import bind
     >>> from holdfast.paper.studies import mimicry
-    >>> load_study(bind(mimicry), build_run("digits"), Path("nowhere"))  # doctest: +ELLIPSIS
+    >>> load_study(bind(mimicry, "study"), build_run("digits"), Path("nowhere"))
     Traceback (most recent call last):
-    holdfast.errors.DataError: no study at nowhere...json
+    holdfast.errors.DataError: no study mimicry(n_kept=(), n_pairs=5) of digits, seed 0, in nowhere/studies
     """
-    path = study_path(study, run, folder)
-    if not path.is_file():
-        raise DataError(f"no study at {path}")
-    try:
-        stored = json.loads(path.read_bytes())
-        found = restored(typing.get_type_hints(study.function)["return"], stored.pop("found"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DataError(f"{path} is no study, or a damaged one: {error}") from None
-    for name, wanted in _made_by(study, run).items():
-        if stored.get(name) != wanted:
-            raise DataError(
-                f"{path} is a study of something else: its {name} is {stored.get(name)!r}, not {wanted!r}"
-            )
+    found, unusable = _find_study(study, run, folder)
+    if found is None:
+        where = f"of {run.task.name}, seed {run.seed}, in {studies_folder(folder)}"
+        raise DataError("; ".join(unusable) or f"no study {study} {where}")
     return found
+
+
+def list_studies(folder: Path) -> tuple[list[store.Entry], dict[str, str]]:
+    """Return what every study in a folder is about, and [where] why something cannot be used.
+
+    >>> list_studies(Path("nowhere"))
+    ([], {})
+    """
+    found: dict[str, store.Entry] = {}
+    unusable: dict[str, str] = {}
+    for where, content in store.all_entries(folder):
+        try:
+            entry = store.checked(content)
+            run = entry["description"]["run"]
+            about = {"key": entry["key"], "description": entry["description"]}
+            found.setdefault(entry["key"], about | {"task": run["task"]["name"], "seed": run["seed"]})
+        except (DataError, KeyError, TypeError) as error:
+            unusable[where] = str(error)
+    return sorted(found.values(), key=lambda one: (one["description"]["study"], one["seed"])), unusable
+
+
+def pack_studies(folder: Path) -> list[str]:
+    """Move studies into packed files, as they are; return their keys.
+
+    >>> pack_studies(Path("nowhere"))
+    []
+    """
+    return store.pack(folder, lambda entry: entry)
+
+
+def _find_study(study: Bound[Any], run: Run, folder: Path) -> tuple[Any, list[str]]:
+    """Return what is stored of a study, None if nothing is, and why entries of it cannot be used."""
+    unusable: list[str] = []
+    key = key_of(study_description(study, run))
+    for where, content in store.found_entries(key, run.task.name, studies_folder(folder)):
+        try:
+            entry = store.checked(content, key=key)
+            reason = explain_other_data(entry.get("data"), run.task.data)
+            if reason is None:
+                return restored(typing.get_type_hints(study.function)["return"], entry["found"]), unusable
+        except (DataError, ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = str(error)
+        unusable.append(f"{where} cannot be used: {reason}")
+    return None, unusable
 
 
 def restored(kind: Any, plain: Any) -> Any:
@@ -101,13 +148,3 @@ def restored(kind: Any, plain: Any) -> Any:
     if not isinstance(plain, (float, int) if simple is float else simple):
         raise TypeError(f"{plain!r} is no {kind}")
     return plain
-
-
-def _made_by(study: Bound[Any], run: Run) -> dict[str, str]:
-    """Return what a study must have been made by and of."""
-    return {
-        "version": __version__,
-        "study": repr(study),
-        "run": run.described,
-        "data": load_once(run.task.data).checksum,
-    }

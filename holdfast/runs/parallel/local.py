@@ -1,86 +1,83 @@
-"""Worker processes on this machine."""
+"""Runs on worker processes of this machine."""
 
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from ...errors import HoldfastError
 from ...lab.scenario import Run
-from ..results import run_and_record
-from .step import Step, named
+from .step import Step, make_steps, run_name
 
-__all__ = ["LocalWorker"]
+__all__ = ["make_locally"]
 
-
-class LocalWorker:
-    """A process and the parent's end of the pipe to it."""
-
-    def __init__(self, folder: Path, device: str) -> None:
-        """Start the process."""
-        # Not forked: the threads of torch and numba do not survive that.
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, folder, device), daemon=True)
-        self.process.start()
-        theirs.close()
-        self.run: Run | None = None
-
-    def begin(self, run: Run) -> None:
-        """Hand over a run."""
-        self.run = run
-        self.pipe.send(run)
-
-    def ready(self, busy: Sequence["LocalWorker"]) -> list["LocalWorker"]:
-        """Wait for news of any."""
-        heard = set(wait([worker.pipe for worker in busy]))
-        return [worker for worker in busy if worker.pipe in heard]
-
-    def news(self) -> Step:
-        """Return what the process says."""
-        assert self.run is not None
-        try:
-            step: Step = self.pipe.recv()
-        except (EOFError, OSError):
-            raise HoldfastError(
-                f"the worker process died while it made {named(self.run)}; what was finished is stored, so do"
-                " it again"
-            ) from None
-        return step
-
-    def end(self) -> None:
-        """Kill the process."""
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
+_to_parent: Any = None  # in a worker: the pipe for news, and the lock that keeps them apart
 
 
-def _work(pipe: "Connection[Any, Any]", folder: Path, device: str) -> None:
-    """Make the runs that come through the pipe, and tell of every round."""
+def make_locally(
+    runs: Sequence[Run], folder: Path, *, n_workers: int, device: str
+) -> Generator[Step, None, None]:
+    """Make the runs and yield their news. When this is closed or interrupted, all workers end at once.
+
+    >>> list(make_locally([], Path("runs"), n_workers=1, device="cpu"))
+    []
+    """
+    context = multiprocessing.get_context("spawn")  # the threads of torch and numba do not survive a fork
+    (lifeline, our_end), (news, to_us) = context.Pipe(duplex=False), context.Pipe(duplex=False)
+    ended, end = context.Pipe(duplex=False)  # within this process: a run has ended, one way or another
+    pool = ProcessPoolExecutor(n_workers, context, _start_worker, (lifeline, to_us, context.Lock()))
+    last: dict[str, Step] = {}
+    try:
+        futures = [pool.submit(_make, run, folder, device) for run in runs]
+        for future in futures:
+            future.add_done_callback(lambda _: end.send(None))
+        n_open = len(runs)
+        while n_open:
+            if news in wait([news, ended]):  # before the end, which comes after them
+                step: Step = news.recv()
+                last[step.key] = step
+                yield step
+            else:
+                ended.recv()
+                n_open -= 1
+                for future in futures:
+                    if future.done():
+                        future.result()
+    except BrokenProcessPool:
+        cut = [run_name(run) for run in runs if run.key in last and not last[run.key].finished]
+        raise HoldfastError(
+            f"a worker process died while it made {' or '.join(cut) or 'nothing yet'}; what was finished is"
+            " stored: run the same again"
+        ) from None
+    finally:
+        our_end.close()  # ends the workers, whatever they are doing
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker(lifeline: "Connection[Any, Any]", news: "Connection[Any, Any]", lock: Any) -> None:
+    global _to_parent
+    _to_parent = news, lock
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
     os.environ["HOLDFAST_THREADS"] = "1"
-    while True:
-        try:
-            run: Run = pipe.recv()
-        except EOFError:
-            return
-        n_done = 0
-        try:
-            for result in run_and_record(run, folder, device=device):
-                n_done = len(result.records)
-                pipe.send(Step(run.key, n_done, result.finished))
-        except HoldfastError as error:
-            pipe.send(Step(run.key, n_done, finished=False, error=f"{named(run)}: {error}"))
 
 
-def _end_with_parent() -> None:
-    """End this process when the parent is gone, even killed: nobody would know that it still writes."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
+def _end_with_parent(lifeline: "Connection[Any, Any]") -> None:
+    """End this process, even within a round, when the parent closes its end of the pipe or is killed."""
+    try:
+        lifeline.recv()
+    except EOFError:
         os._exit(1)
+
+
+def _make(run: Run, folder: Path, device: str) -> None:
+    news, lock = _to_parent
+    for step in make_steps(run, folder, device):
+        with lock:
+            news.send(step)

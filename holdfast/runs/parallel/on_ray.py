@@ -1,110 +1,85 @@
-"""Workers on a Ray cluster, whose machines need not share a disk: files travel with the news.
+"""Runs on a Ray cluster, whose machines need not share a disk: files travel with the news.
 
-A worker gets what the folder holds of a run, goes on from there in a folder of its own, and sends back every
-file that changes. Ray comes with the extra `ray`.
+An actor gets what the folder holds of a run, resumes it in a folder of its own, and sends back every file
+that changes. Ray comes with the extra `ray`.
 """
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..._support.atomic import write_whole
-from ...errors import HoldfastError, InputError
+from ..._support.cluster import connected
+from ...errors import HoldfastError
 from ...lab.scenario import Run
-from ..results import checkpoint_path, result_path, run_and_record
-from .step import Step, named
+from .. import store
+from ..checkpoints import checkpoint_path, model_path
+from .step import Step, make_steps, run_name
 
-__all__ = ["RayWorker", "connected"]
+__all__ = ["make_on_ray"]
 
-Files = tuple[bytes | None, bytes | None]  # the result and the checkpoint, as they are stored
+Files = dict[str, Any]  # [name] content as bytes; None if the file is gone
 
 
-@contextmanager
-def connected(address: str) -> Iterator[int]:
-    """Connect to a Ray cluster, and leave it at the end; yield how many cores it has.
-
-    >>> with connected("mosix://host"):
-    ...     pass
-    Traceback (most recent call last):
-    holdfast.errors.InputError: a Ray cluster is "ray" or an address as ray://host:10001; got 'mosix://host'
-    """
-    if address != "ray" and not address.startswith("ray://"):
-        raise InputError(f'a Ray cluster is "ray" or an address as ray://host:10001; got {address!r}')
-    try:
+def make_on_ray(
+    runs: Sequence[Run], folder: Path, *, address: str, n_workers: int | None, device: str
+) -> Generator[Step, None, None]:
+    """Make the runs on actors of one core each, by default one per core of the cluster; yield their news."""
+    with connected(address) as n_cores:
         import ray
-    except ImportError:
-        raise InputError("workers on Ray need it: pip install 'holdfast[ray]'") from None
-    own = not ray.is_initialized()
-    if own:
+
+        waiting, coming = list(runs), {}  # [reference to the next news] whose they are
+        kind: Any = ray.remote(num_cpus=1)(_Maker)
+        actors = [kind.remote() for _ in range(min(n_workers or n_cores, len(waiting)))]
         try:
-            where = {"include_dashboard": False} if address == "ray" else {"address": address}
-            ray.init(log_to_driver=False, **where)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise InputError(f"no Ray cluster at {address!r}: {error}") from None
+            for actor in actors:
+                run = waiting.pop(0)
+                coming[actor.begin.remote(run, _files(run, folder), device)] = actor, run
+            while coming:
+                (reference,), _ = ray.wait(list(coming))
+                actor, run = coming.pop(reference)
+                step = _received(reference, run, folder)
+                if not step.finished and step.error is None:
+                    coming[actor.news.remote()] = actor, run
+                elif waiting:
+                    run = waiting.pop(0)
+                    coming[actor.begin.remote(run, _files(run, folder), device)] = actor, run
+                yield step
+        finally:
+            for actor in actors:
+                ray.kill(actor)
+
+
+def _received(reference: Any, run: Run, folder: Path) -> Step:
+    """Return news of a run, after its files have come into the folder."""
+    import ray
+
     try:
-        cluster: Any = ray
-        yield max(1, int(cluster.cluster_resources().get("CPU", 1)))
-    finally:
-        if own:
-            ray.shutdown()
+        step, changed = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        raise HoldfastError(
+            f"the worker on Ray died while it made {run_name(run)}; what was finished is stored, so do it"
+            f" again. It said: {error}"
+        ) from None
+    for name, content in changed.items():  # in the order of `_files`: a checkpoint never reaches further
+        if content is None:
+            (folder / name).unlink(missing_ok=True)
+        else:
+            write_whole(folder / name, content)
+    return Step(*step)
 
 
-class RayWorker:
-    """An actor of the cluster, with one core."""
-
-    def __init__(self, folder: Path, device: str) -> None:
-        """Start the actor."""
-        import ray
-
-        self.folder, self.device = folder, device
-        self.actor: Any = ray.remote(num_cpus=1)(_Maker).remote()
-        self.run: Run | None = None
-        self.coming: Any = None
-
-    def begin(self, run: Run) -> None:
-        """Hand over a run, with what is stored of it."""
-        self.run = run
-        paths = result_path(run, self.folder), checkpoint_path(run, self.folder)
-        stored = tuple(path.read_bytes() if path.is_file() else None for path in paths)
-        self.actor.begin.remote(run, stored, self.device)
-        self.coming = self.actor.news.remote()
-
-    def ready(self, busy: Sequence["RayWorker"]) -> list["RayWorker"]:
-        """Wait for news of any."""
-        import ray
-
-        heard, _ = ray.wait([worker.coming for worker in busy])
-        return [worker for worker in busy if worker.coming in heard]
-
-    def news(self) -> Step:
-        """Return what the actor says, with its files in the folder; it goes on meanwhile."""
-        import ray
-
-        assert self.run is not None
-        try:
-            step, (result, checkpoint) = ray.get(self.coming)
-        except ray.exceptions.RayError as error:
-            raise HoldfastError(
-                f"the worker on Ray died while it made {named(self.run)}; what was finished is stored, so do"
-                f" it again. It said: {error}"
-            ) from None
-        made: Step = Step(*step)
-        if not made.finished and made.error is None:
-            self.coming = self.actor.news.remote()
-        if result is not None:  # in the order of `results`: a checkpoint never reaches further
-            write_whole(result_path(self.run, self.folder), result)
-        if checkpoint is not None:
-            write_whole(checkpoint_path(self.run, self.folder), checkpoint)
-        return made
-
-    def end(self) -> None:
-        """Kill the actor."""
-        import ray
-
-        ray.kill(self.actor)
+def _files(run: Run, folder: Path) -> Files:
+    """Return the files of a run, in the order in which they may be written elsewhere."""
+    paths = (
+        store.making_path(run.key, folder),
+        checkpoint_path(run, folder),
+        model_path(run, folder),
+        store.loose_path(run.key, folder),
+    )
+    return {path.name: path.read_bytes() for path in paths if path.is_file()}
 
 
 class _Maker:
@@ -114,28 +89,24 @@ class _Maker:
         os.environ["HOLDFAST_THREADS"] = "1"
         self.steps: Iterator[tuple[Step, Files]] = iter(())
 
-    def begin(self, run: Run, stored: Files, device: str) -> None:
+    def begin(self, run: Run, stored: Files, device: str) -> tuple[Step, Files]:
         self.steps = _steps(run, stored, device)
+        return self.news()
 
     def news(self) -> tuple[Step, Files]:
         return next(self.steps)
 
 
 def _steps(run: Run, stored: Files, device: str) -> Iterator[tuple[Step, Files]]:
-    """Yield the news of a run, and its files where they have changed."""
+    """Yield the news of a run, and its files where they have changed; None for those that are gone."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        paths = result_path(run, folder), checkpoint_path(run, folder)
-        for path, content in zip(paths, stored, strict=True):
-            if content is not None:
-                write_whole(path, content)
-        sent, n_done = stored, 0
-        try:
-            for result in run_and_record(run, folder, device=device):
-                n_done = len(result.records)
-                found = tuple(path.read_bytes() if path.is_file() else None for path in paths)
-                changed = tuple(None if new == old else new for new, old in zip(found, sent, strict=True))
-                sent = (found[0], found[1])
-                yield Step(run.key, n_done, result.finished), (changed[0], changed[1])
-        except HoldfastError as error:
-            yield Step(run.key, n_done, False, f"{named(run)}: {error}"), (None, None)
+        for own, content in stored.items():
+            write_whole(folder / own, content)
+        sent = stored
+        for step in make_steps(run, folder, device):
+            found = _files(run, folder)
+            gone = dict.fromkeys(name for name in sent if name not in found)
+            changed = {name: content for name, content in found.items() if content != sent.get(name)}
+            sent = found
+            yield step, changed | gone

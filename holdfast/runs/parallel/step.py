@@ -1,11 +1,14 @@
-"""What workers tell of a run, and what they are asked."""
+"""What workers report of a run."""
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, Self
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
+from ...errors import HoldfastError
 from ...lab.scenario import Run
+from ..recording import run_and_record
 
-__all__ = ["Step", "Worker", "named"]
+__all__ = ["Step", "make_steps", "run_name"]
 
 
 class Step(NamedTuple):
@@ -21,29 +24,29 @@ class Step(NamedTuple):
     error: str | None = None
 
 
-class Worker(Protocol):
-    """Makes one run at a time."""
+def make_steps(run: Run, folder: Path, device: str) -> Iterator[Step]:
+    """Make a run in this process, and yield its news; an error of ours is the last of them.
 
-    def begin(self, run: Run) -> None:
-        """Start a run."""
+    >>> import tempfile
+    >>> from holdfast.lab.choices import Numbers, build_run
+    >>> run = build_run("phishing", numbers=Numbers(n_rounds=1, n_clients=20, n_per_round=5))
+    >>> [step.finished for step in make_steps(run, Path(tempfile.mkdtemp()), "cpu")]
+    [False, True]
+    """
+    n_done = 0
+    try:
+        for result in run_and_record(run, folder, device=device):
+            n_done = result.n_done
+            yield Step(run.key, n_done, result.finished)
+    except HoldfastError as error:
+        yield Step(run.key, n_done, False, f"{run_name(run)}: {error}")
 
-    def ready(self, busy: Sequence[Self]) -> list[Self]:
-        """Wait for news of any of the busy workers, and return those that have some."""
-        ...
 
-    def news(self) -> Step:
-        """Return the next news of the run."""
-        ...
-
-    def end(self) -> None:
-        """Stop, at once."""
-
-
-def named(run: Run) -> str:
+def run_name(run: Run) -> str:
     """Return a run as an error names it.
 
     >>> from holdfast.lab.choices import build_run
-    >>> named(build_run("digits", attack="edge-case", defence="median"))
+    >>> run_name(build_run("digits", attack="edge-case", defence="median"))
     "median under attack 'edge-case', seed 0"
     """
     return f"{run.defence.name} under attack {run.attack.name!r}, seed {run.seed}"

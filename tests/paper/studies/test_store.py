@@ -2,37 +2,50 @@ import json
 
 import pytest
 
+from holdfast._support.keys import key_of
 from holdfast.core import bind
 from holdfast.errors import DataError
 from holdfast.lab.choices import build_run
-from holdfast.paper.studies import gradient_histogram, load_or_make_study, load_study, study_path
+from holdfast.paper.studies import gradient_histogram, load_or_make_study, load_study
+from holdfast.paper.studies.store import list_studies, pack_studies, studies_folder, study_description
+from holdfast.runs.results import list_results
 
 RUN = build_run("digits", attack="edge-case", scale="smoke")
 STUDY = bind(gradient_histogram, "study", n_bins=5)
 
 
-def test_a_study_is_read_back_as_it_was(tmp_path):
+def test_a_study_is_read_back_as_it_was_loose_or_packed(tmp_path):
     found = load_or_make_study(STUDY, RUN, tmp_path)
     assert load_study(STUDY, RUN, tmp_path) == found
-    assert not list(tmp_path.glob("*.partial"))
+    before = list_studies(studies_folder(tmp_path))
+    assert pack_studies(studies_folder(tmp_path)) == [before[0][0]["key"]]
+    assert list_studies(studies_folder(tmp_path)) == before
+    assert [path.name for path in studies_folder(tmp_path).iterdir()] == ["digits.jsonl"]
+    assert load_study(STUDY, RUN, tmp_path) == found
 
 
-def test_a_study_is_named_by_its_settings_and_its_run(tmp_path):
-    paths = {
-        study_path(study, run, tmp_path)
+def test_the_clean_run_behind_a_study_is_in_the_store_of_runs(tmp_path):
+    load_or_make_study(STUDY, RUN, tmp_path)
+    (result,), unusable = list_results(tmp_path / "runs")
+    assert (result.task, result.finished, unusable) == ("digits", True, {})
+
+
+def test_a_study_is_known_by_its_settings_and_its_run():
+    keys = {
+        key_of(study_description(study, run))
         for study in (STUDY, bind(gradient_histogram, "study", n_bins=7))
         for run in (RUN, RUN.replace(seed=1))
     }
-    assert len(paths) == 4
+    assert len(keys) == 4
 
 
-@pytest.mark.parametrize("damage", [{"version": "0"}, {"data": "other"}, {"found": {"counts": []}}])
-def test_a_study_of_something_else_is_made_anew(tmp_path, damage, caplog):
+@pytest.mark.parametrize("damage", [{"code": 0}, {"data": "other"}, {"found": {"counts": []}}])
+def test_a_study_of_something_else_is_not_used_and_the_reason_said(tmp_path, damage, caplog):
     found = load_or_make_study(STUDY, RUN, tmp_path)
-    path = study_path(STUDY, RUN, tmp_path)
+    (path,) = studies_folder(tmp_path).glob("*.json")
     path.write_text(json.dumps({**json.loads(path.read_bytes()), **damage}))
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match="cannot be used: it"):
         load_study(STUDY, RUN, tmp_path)
     assert load_or_make_study(STUDY, RUN, tmp_path) == found
-    assert "made anew" in caplog.text
+    assert "cannot be used: it" in caplog.text
     assert load_study(STUDY, RUN, tmp_path) == found

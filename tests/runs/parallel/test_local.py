@@ -1,3 +1,4 @@
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -9,10 +10,11 @@ import pytest
 
 from holdfast.errors import HoldfastError, InputError
 from holdfast.runs.parallel import make_runs
-from holdfast.runs.results import load_result, run_and_record
+from holdfast.runs.results import load_result
 
-from ..test_results import same
-from ..tiny import tiny_run
+from ..tiny import assert_same, made, tiny_run
+
+ROOT = Path(__file__).parent.parent.parent.parent
 
 
 def test_results_do_not_depend_on_the_workers(tmp_path):
@@ -21,8 +23,9 @@ def test_results_do_not_depend_on_the_workers(tmp_path):
     assert {step.key for step in steps if step.finished} == {run.key for run in runs}
     assert [step.round for step in steps if step.key == runs[0].key] == [0, 1, 2, 3]
     for run in runs:
-        list(run_and_record(run, tmp_path / "here"))
-        same(run, tmp_path / "two", tmp_path / "here")
+        made(run, tmp_path / "here")
+        assert_same(run, tmp_path / "two", tmp_path / "here")
+    assert not multiprocessing.active_children()
 
 
 def test_what_cannot_be_run_is_named_and_what_is_finished_stays(tmp_path):
@@ -30,18 +33,27 @@ def test_what_cannot_be_run_is_named_and_what_is_finished_stays(tmp_path):
     with pytest.raises(InputError, match="krum under attack 'edge-case', seed 0: krum needs"):
         list(make_runs(runs, tmp_path, n_workers=1))
     assert load_result(runs[0], tmp_path).finished
+    assert not multiprocessing.active_children()
 
 
 def test_a_worker_that_dies_is_said_to_have_died(tmp_path):
-    import multiprocessing
-
     news = make_runs([tiny_run(n_rounds=100_000)], tmp_path, n_workers=1)
     next(news)
     (worker,) = multiprocessing.active_children()
     worker.kill()
-    with pytest.raises(HoldfastError, match="the worker process died while it made fedavg"):
+    with pytest.raises(HoldfastError, match="a worker process died while it made fedavg"):
         list(news)
     assert not multiprocessing.active_children()
+
+
+def test_workers_end_at_once_when_nobody_listens_any_more(tmp_path):
+    news = make_runs([tiny_run(epochs=50_000)], tmp_path, n_workers=1)  # a round of half a minute
+    next(news)
+    (worker,) = multiprocessing.active_children()
+    news.close()
+    assert not worker.is_alive()
+    assert not multiprocessing.active_children()
+    assert not list(tmp_path.glob("*.json"))
 
 
 CODE = """
@@ -57,9 +69,7 @@ for step in make_runs([tiny_run(epochs=50_000)], Path({!r}), n_workers=1):  # a 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks into /proc")
 def test_workers_end_with_a_parent_that_is_killed_even_within_a_round(tmp_path):
     command = [sys.executable, "-c", CODE.format(str(tmp_path))]
-    parent = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent.parent.parent
-    )
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     worker = int(parent.stdout.readline())
     parent.kill()
     parent.wait()
@@ -86,8 +96,8 @@ def test_workers_are_counted_from_one(tmp_path):
 
 def test_what_is_finished_needs_no_worker(tmp_path, monkeypatch):
     run = tiny_run()
-    list(run_and_record(run, tmp_path))
-    monkeypatch.setattr("holdfast.runs.parallel.LocalWorker", None)
+    made(run, tmp_path)
+    monkeypatch.setattr("holdfast.runs.parallel.make_locally", None)
     assert list(make_runs([run, run], tmp_path)) == [(run.key, 3, True, None)]
 
 
@@ -98,3 +108,9 @@ def test_one_run_that_cannot_be_made_need_not_stop_the_others(tmp_path):
     assert failed.key == bad.key
     assert "krum needs" in failed.error
     assert load_result(good, tmp_path).finished
+
+
+def test_an_error_that_is_not_ours_comes_through(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(OSError, match="taken"):
+        list(make_runs([tiny_run()], tmp_path / "taken", n_workers=1))

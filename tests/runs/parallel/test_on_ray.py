@@ -9,11 +9,10 @@ import pytest
 
 from holdfast.errors import InputError
 from holdfast.runs.parallel import make_runs
-from holdfast.runs.parallel.on_ray import _steps, connected
-from holdfast.runs.results import checkpoint_path, load_result, result_path, run_and_record
+from holdfast.runs.parallel.on_ray import _steps
+from holdfast.runs.results import load_result
 
-from ..test_results import same, stopped
-from ..tiny import tiny_run
+from ..tiny import assert_same, made, stop_after, tiny_run
 
 ray = pytest.importorskip("ray")
 
@@ -32,11 +31,11 @@ ray.shutdown()
 """
 
 
-def test_ray_makes_what_local_workers_make_and_goes_on_from_what_is_there(tmp_path):
+def test_ray_makes_what_local_workers_make_and_resumes_what_is_there(tmp_path):
     runs = [tiny_run(seed=seed, n_rounds=7) for seed in range(3)]
     for run in runs:
-        list(run_and_record(run, tmp_path / "here"))
-    stopped(runs[1], tmp_path / "ray", after=4, every=2)
+        made(run, tmp_path / "here")
+    stop_after(4, runs[1], tmp_path / "ray", every=2)
     # In a process of its own: Ray leaves sockets open, which are errors to a test.
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", CODE, str(tmp_path / "ray")],
@@ -45,7 +44,7 @@ def test_ray_makes_what_local_workers_make_and_goes_on_from_what_is_there(tmp_pa
     assert done.returncode == 0, done.stderr[-3000:]
     steps = json.loads(done.stdout.splitlines()[-1])
     for run in runs:
-        same(run, tmp_path / "here", tmp_path / "ray")
+        assert_same(run, tmp_path / "here", tmp_path / "ray")
     rounds = {run.key: [made for key, made, _, _ in steps if key == run.key] for run in runs}
     assert rounds[runs[0].key] == list(range(8))
     assert rounds[runs[1].key] == list(range(4, 8))
@@ -55,22 +54,17 @@ def test_ray_makes_what_local_workers_make_and_goes_on_from_what_is_there(tmp_pa
 
 def test_files_travel_only_when_they_have_changed(tmp_path):
     run = tiny_run(n_rounds=7)
-    news = list(_steps(run, (None, None), "cpu"))
+    news = list(_steps(run, {}, "cpu"))
     assert [step.round for step, _ in news] == list(range(8))
-    travelled = [[content is not None for content in files] for _, files in news]
-    assert travelled == [[False, False]] * 5 + [[True, True], [False, False], [True, True]]
-    tmp_path.mkdir(exist_ok=True)
-    result_path(run, tmp_path).write_bytes(news[-1][1][0])
-    checkpoint_path(run, tmp_path).write_bytes(news[-1][1][1])
+    making, checkpoint = f"{run.key}.making.json", f"{run.key}.making.npz"
+    result, model = f"{run.key}.json", f"{run.key}.npz"
+    changed = [[name for name, content in files.items() if content is not None] for _, files in news]
+    assert changed == [[]] * 5 + [[making, checkpoint], [], [model, result]]
+    assert [name for name, content in news[-1][1].items() if content is None] == [making, checkpoint]
+    (tmp_path / result).write_bytes(news[-1][1][result])
     assert load_result(run, tmp_path).finished
 
 
 def test_an_address_that_is_none_is_said_to_be_none(tmp_path):
     with pytest.raises(InputError, match="ray://host:10001; got 'cluster'"):
         list(make_runs([tiny_run()], tmp_path, ray="cluster"))
-
-
-def test_without_ray_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r"holdfast\[ray\]"), connected("ray"):
-        pass

@@ -1,0 +1,78 @@
+"""holdfast results: what is stored, and how it is packed."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options
+from .shown import errors_shown
+
+if TYPE_CHECKING:
+    from ..runs.results import Result
+
+__all__ = ["app"]
+
+app = typer.Typer(help="List the stored results, or pack them into a few files.", no_args_is_help=True)
+
+Results = Annotated[Path, typer.Argument(help="The folder of results.")]
+
+
+@app.command("list")
+def list_command(results: Results = Path("results"), as_json: options.Json = False) -> None:
+    """List every stored run and study, one line each, and the files that cannot be used, with the reason.
+
+    >>> list_command(Path("nowhere"))
+    """
+    with errors_shown():
+        from ..paper.experiment import runs_folder
+        from ..paper.studies.store import list_studies, studies_folder
+        from ..runs.results import list_results
+
+        runs, unusable = list_results(runs_folder(results))
+        studies, useless = list_studies(studies_folder(results))
+    unusable |= useless
+    if as_json:
+        listed = {"runs": [_as_dict(run) for run in runs], "studies": studies, "unusable": unusable}
+        typer.echo(json.dumps(listed, indent=2))
+        return
+    for run in runs:
+        typer.echo(_line(run))
+    for study in studies:
+        typer.echo(
+            f"{study['key']}  {study['description']['study']} of {study['task']}, seed {study['seed']}"
+        )
+    for where, reason in unusable.items():
+        typer.secho(f"{where} cannot be used: {reason}", fg="red", err=True)
+
+
+@app.command("pack")
+def pack_command(results: Results = Path("results")) -> None:
+    """Move finished results into one file per task, without the details of every client in every round.
+
+    >>> pack_command(Path("nowhere"))
+    Packed 0 runs and 0 studies in nowhere.
+    """
+    with errors_shown():
+        from ..paper.experiment import runs_folder
+        from ..paper.studies.store import pack_studies, studies_folder
+        from ..runs.results import pack_results
+
+        runs, studies = pack_results(runs_folder(results)), pack_studies(studies_folder(results))
+    typer.echo(f"Packed {len(runs)} runs and {len(studies)} studies in {results}.")
+
+
+def _as_dict(run: "Result") -> dict[str, Any]:
+    names = ("key", "description", "version", "device", "finished", "n_done")
+    numbers = {name: run.last(name) for name in ("accuracy", "attack_success")}
+    return {name: getattr(run, name) for name in names} | numbers
+
+
+def _line(run: "Result") -> str:
+    """Return a run in one line: what it is, and what came out."""
+    what = f"{run.key}  {run.task}  {run.attack}  {run.description['defence']['aggregate']}  seed {run.seed}"
+    accuracy, success = run.last("accuracy"), run.last("attack_success")
+    numbers = "" if accuracy is None else f"  Acc {accuracy:.1%}"
+    numbers += "" if success is None else f"  ASR {success:.1%}"
+    return what + (numbers if run.finished else f"  {run.n_done} of {run.n_rounds} rounds")

@@ -1,0 +1,155 @@
+"""A run that is written down while it is made, and resumed where it stopped.
+
+In the making it is KEY.making.json and KEY.making.npz, its checkpoint. Once finished it is KEY.json and
+KEY.npz; an older result stays there until then. Records are written before the checkpoint they belong to: a
+process that dies at any moment leaves records that reach at least as far as the checkpoint, and a run that is
+resumed from there drops those beyond it.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .._support.atomic import remove_leftovers
+from .._support.counting import check_whole
+from ..core import Bound
+from ..errors import DataError
+from ..lab.scenario import Run
+from ..lab.simulation import State, load_once, simulate
+from . import store
+from .checkpoints import checkpoint_path, load_checkpoint, model_path, save_checkpoint
+from .results import Result, find_result, stored_record
+
+__all__ = ["data_checksum", "explain_other_data", "final_state", "find_current", "run_and_record"]
+
+log = logging.getLogger("holdfast")
+
+
+def run_and_record(
+    run: Run, folder: Path, *, resume: bool = True, every: int = 5, device: str = "cpu"
+) -> Iterator[Result]:
+    """Yield the result so far: once at the start, then after each round; the files follow `every` few rounds.
+
+    With `resume` a run continues from its last checkpoint, to the same bits as if it had never stopped, and a
+    finished one is only read, whatever device made it. What cannot be used is logged with the reason. Without
+    `resume`, a finished result is kept until the new one is finished.
+
+    >>> import tempfile
+    >>> from holdfast.lab import TASKS
+    >>> run = Run(TASKS["phishing"]).replace(n_rounds=2, n_clients=20, n_per_round=5)
+    >>> *_, result = run_and_record(run, Path(tempfile.mkdtemp()))
+    >>> result.finished, result.n_done
+    (True, 2)
+    """
+    check_whole("every", every, at_least=1)
+    remove_leftovers(folder, run.key)
+    result, state = _resumed(run, folder, device) if resume else (Result.start(run, device=device), None)
+    yield result
+    if result.finished:
+        return
+    result = replace(result, data=load_once(run.task.data).checksum)
+    making, checkpoint = store.making_path(run.key, folder), checkpoint_path(run, folder)
+    for record, after in simulate(run, after=state, device=device):
+        result = replace(result, records=(*result.records, stored_record(record)))
+        if record.round % every == 0 or record.round == run.task.n_rounds:
+            store.write_entry(result.as_entry(), making)
+            save_checkpoint(checkpoint, run, after, device=device)
+        if record.round < run.task.n_rounds:
+            yield result
+    result = replace(result, finished=True)
+    with suppress(FileNotFoundError):  # it has its name already: from before a kill, or by another process
+        os.replace(checkpoint, model_path(run, folder))
+    store.write_entry(result.as_entry(), store.loose_path(run.key, folder))
+    making.unlink(missing_ok=True)
+    yield result
+
+
+def _resumed(run: Run, folder: Path, device: str) -> tuple[Result, State | None]:
+    """Return how far a run has come: its records, and the state after the last of them."""
+    result, unusable = find_current(run, folder)
+    for reason in unusable:
+        log.warning("%s", reason)
+    if result is None or result.finished:
+        return result or Result.start(run, device=device), None
+    path = checkpoint_path(run, folder)
+    if result.n_done == run.task.n_rounds and not path.exists():
+        path = model_path(run, folder)  # stopped at the very end
+    try:
+        state = load_checkpoint(path, run, device=device) if path.exists() else None
+        if state and not 1 <= state.round <= result.n_done:
+            raise DataError(f"{path} is of round {state.round}, but there are {result.n_done} records")
+    except DataError as error:
+        log.warning("%s; the run is made anew", error)
+        state = None
+    if state is None:
+        return Result.start(run, device=device), None
+    return replace(result, records=result.records[: state.round]), state
+
+
+def find_current(run: Run, folder: Path) -> tuple[Result | None, list[str]]:
+    """Return what is stored of a run, unless it was made from other examples, and why files are not used.
+
+    >>> from holdfast.lab import TASKS
+    >>> find_current(Run(TASKS["phishing"]), Path("nowhere"))
+    (None, [])
+    """
+    result, unusable = find_result(run, folder)
+    if result is None:
+        return None, unusable
+    reason = explain_other_data(result.data, run.task.data)
+    if reason is None:
+        return result, unusable
+    return None, [*unusable, f"{run.key} in {folder} cannot be used: {reason}"]
+
+
+def explain_other_data(checksum: str | None, data: Bound[Any]) -> str | None:
+    """Return why a result from examples with this checksum cannot be used; None if it can.
+
+    Where the data is not there, results can still be read.
+
+    >>> from holdfast.lab import TASKS
+    >>> explain_other_data("0123456789", TASKS["digits"].data)
+    'it was made from other examples: their checksum was 01234567, now it is 13f449db'
+    """
+    try:
+        now = data_checksum(data)
+    except DataError:
+        return None
+    if checksum == now:
+        return None
+    return f"it was made from other examples: their checksum was {checksum or 'none':.8}, now it is {now:.8}"
+
+
+def final_state(run: Run, folder: Path, *, device: str = "cpu") -> State:
+    """Return the state after a run's last round, from its checkpoint; the run is made where there is none.
+
+    >>> import tempfile
+    >>> from holdfast.lab import TASKS
+    >>> run = Run(TASKS["phishing"]).replace(n_rounds=1, n_clients=20, n_per_round=5)
+    >>> final_state(run, Path(tempfile.mkdtemp())).round
+    1
+    """
+    path = model_path(run, folder)
+    for resume in (True, False):  # a finished run is only read, and its model may be gone
+        for _ in run_and_record(run, folder, resume=resume, device=device):
+            pass
+        with suppress(DataError):
+            return load_checkpoint(path, run, device=device)
+    return load_checkpoint(path, run, device=device)
+
+
+@cache
+def data_checksum(data: Bound[Any]) -> str:
+    """Return the checksum of a data set, read once per process; a DataError where it is not there.
+
+    >>> from holdfast.lab import TASKS
+    >>> len(data_checksum(TASKS["digits"].data))
+    64
+    """
+    checksum: str = data().checksum
+    return checksum

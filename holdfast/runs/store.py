@@ -1,0 +1,211 @@
+"""A folder of results, kept as git keeps its objects: loose while they are new, then packed.
+
+An entry is a JSON object with a `description`, all that determines it; its key is a digest of that. A new
+entry is a file of its own, KEY.json. `pack` moves entries into a few files, TASK.jsonl, with one line per
+entry and less detail. Reading looks for the loose file first, and checks whatever it finds.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from .._support.atomic import write_whole
+from .._support.keys import key_of
+from ..errors import DataError, HoldfastError
+from . import epochs
+
+__all__ = [
+    "Entry",
+    "all_entries",
+    "checked",
+    "found_entries",
+    "loose_path",
+    "making_path",
+    "new_entry",
+    "pack",
+    "task_of",
+    "write_entry",
+]
+
+Entry = dict[str, Any]
+
+
+def new_entry(description: Mapping[str, Any], *, data: str | None, **content: Any) -> Entry:
+    """Return an entry made by this version of the code: `data` is the checksum of the examples.
+
+    >>> new_entry({"seed": 0}, data=None)["key"]
+    'de7d7744ccd7722e'
+    """
+    made_by = {"code": epochs.code_epoch(description), "version": __version__, "data": data}
+    return {"key": key_of(description), "description": dict(description), **made_by, **content}
+
+
+def checked(content: bytes, *, key: str | None = None) -> Entry:
+    """Return the entry that was stored; a DataError says why it cannot be used.
+
+    It must have the key that its description gives and that was asked for, and come from code that gives the
+    same results as today's.
+
+    >>> checked(b'{"key": "de7d7744ccd7722e", "description": {"seed": 1}, "code": 1}')
+    Traceback (most recent call last):
+    holdfast.errors.DataError: its description does not give its key de7d7744ccd7722e: it was edited
+    """
+    try:
+        entry: Entry = json.loads(content)
+        description, own, code = entry["description"], entry["key"], entry["code"]
+        is_own = key_of(description) == own
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(f"it is not a result, or a damaged one: {error!r}") from None
+    if not is_own:
+        raise DataError(f"its description does not give its key {own}: it was edited")
+    if key is not None and own != key:
+        raise DataError(f"it holds the result {own}, not {key}")
+    epoch = epochs.code_epoch(description)
+    if code != epoch:
+        raise DataError(
+            f"it was made in code epoch {code}, and results changed since: {epochs.CHANGES[epoch - 1][1]}"
+        )
+    return entry
+
+
+def loose_path(key: str, folder: Path) -> Path:
+    """Return the file of a loose entry.
+
+    >>> loose_path("de7d7744ccd7722e", Path("results")).name
+    'de7d7744ccd7722e.json'
+    """
+    return folder / f"{key}.json"
+
+
+def making_path(key: str, folder: Path) -> Path:
+    """Return the file of an entry in the making.
+
+    >>> making_path("de7d7744ccd7722e", Path("results")).name
+    'de7d7744ccd7722e.making.json'
+    """
+    return folder / f"{key}.making.json"
+
+
+def write_entry(entry: Entry, path: Path) -> None:
+    """Write an entry to a file of its own, whole or not at all.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "entry.json"
+    >>> write_entry(new_entry({"seed": 0}, data=None), path)
+    >>> checked(path.read_bytes())["description"]
+    {'seed': 0}
+    """
+    write_whole(path, _line(entry))
+
+
+def found_entries(key: str, task: str, folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what is stored under a key, and where: the loose file, the packed line, the file in the making.
+
+    >>> list(found_entries("de7d7744ccd7722e", "digits", Path("nowhere")))
+    []
+    """
+    loose, packed, making = loose_path(key, folder), _pack_path(task, folder), making_path(key, folder)
+    if loose.is_file():
+        yield str(loose), loose.read_bytes()
+    if packed.is_file() and key in (lines := _lines(packed)):
+        yield f"{key} in {packed}", lines[key]
+    if making.is_file():
+        yield str(making), making.read_bytes()
+
+
+def all_entries(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield where everything is that the folder stores, and its content, in the same order.
+
+    >>> list(all_entries(Path("nowhere")))
+    []
+    """
+    making = sorted(folder.glob("*.making.json"))
+    for path in sorted(set(folder.glob("*.json")) - set(making)):
+        yield str(path), path.read_bytes()
+    for path in sorted(folder.glob("*.jsonl")):
+        yield from ((f"{key} in {path}", line) for key, line in _lines(path).items())
+    for path in making:
+        yield str(path), path.read_bytes()
+
+
+def pack(folder: Path, compact: Callable[[Entry], Entry | None]) -> list[str]:
+    """Move loose entries, as `compact` returns them, into packed files; return their keys.
+
+    Those for which it returns None stay, as do those that cannot be used. The lines of a file are sorted by
+    key, so that the same entries are the same bytes.
+
+    >>> pack(Path("nowhere"), lambda entry: entry)
+    []
+    """
+    loose: dict[Path, tuple[Path, Entry]] = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            entry = checked(path.read_bytes(), key=path.stem)
+            compacted = compact(entry)
+        except DataError:  # whoever lists the folder says why
+            continue
+        if compacted is not None:
+            loose[path] = _pack_path(task_of(entry["description"]), folder), compacted
+    if not loose:
+        return []
+    with _locked(folder):
+        for target in {target for target, _ in loose.values()}:
+            lines = dict(_lines(target)) if target.is_file() else {}
+            lines |= {own["key"]: _line(own) for where, own in loose.values() if where == target}
+            write_whole(target, b"".join(line for _, line in sorted(lines.items())))
+        for path in loose:
+            path.unlink(missing_ok=True)
+    return [entry["key"] for _, entry in loose.values()]
+
+
+def task_of(description: Mapping[str, Any]) -> str:
+    """Return the name of the task that a run, or a study of a run, is about.
+
+    >>> task_of({"study": "mimicry()", "run": {"task": {"name": "digits"}}})
+    'digits'
+    """
+    return str(description.get("run", description)["task"]["name"])
+
+
+def _pack_path(task: str, folder: Path) -> Path:
+    name = re.sub(r"[^\w.-]", "-", task)
+    return folder / f"{name}.jsonl"
+
+
+def _line(entry: Entry) -> bytes:
+    return json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _lines(path: Path) -> Mapping[str, bytes]:
+    state = path.stat()
+    return _read_lines(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=32)
+def _read_lines(path: Path, mtime: int, size: int) -> Mapping[str, bytes]:
+    """Return the lines of a packed file by key; a line that has none is under its number."""
+    found = {}
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        key = re.match(rb'\{"key":"([0-9a-f]{16})"', line)
+        found[key[1].decode() if key else f"line {number}"] = line + b"\n"
+    return found
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep others from packing the same folder: each would write a file without the other's lines."""
+    lock = folder / "pack.lock"
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        raise HoldfastError(f"another process is packing {folder}; if none is, remove {lock}") from None
+    try:
+        yield
+    finally:
+        lock.unlink()
