@@ -84,8 +84,12 @@ def _standings(experiment: dict[str, Any]) -> list[dict[str, Any]]:
     standings = []
     for row in experiment["rows"]:
         attacked, honest = by_place[row, ATTACKED], by_place[row, HONEST]
-        numbers = {name: attacked["measured"][name] for name in ("accuracy", "attack_success")}
-        numbers |= {f"honest_{name}": honest["measured"][name] for name in ("accuracy", "attack_success")}
+        numbers = {
+            "accuracy": attacked["measured"]["accuracy"],
+            "attack_success": attacked["measured"]["attack_success"],
+            "honest_accuracy": honest["measured"]["accuracy"],
+            "honest_success": honest["measured"]["attack_success"],
+        }
         standings.append({"defence": row, **numbers, "attacked": attacked["keys"], "honest": honest["keys"]})
     return standings
 

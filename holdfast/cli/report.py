@@ -92,6 +92,10 @@ def _say(found: dict[str, Any], path: Path, drawn: list[Path], *, as_json: bool)
     console.print(
         f"{len(found['experiments'])} experiments, {len(found['runs'])} runs; of the claims: {said}"
     )
+    if found["unusable"]:
+        key, reason = next(iter(found["unusable"].items()))
+        text = f"{len(found['unusable'])} stored results cannot be used; the first is {key}: {reason}"
+        console.print(text, soft_wrap=True, markup=False)
     for figure in drawn:
         console.print(f"Drawn: {figure}", soft_wrap=True)
     console.print(f"Written: {path}", soft_wrap=True)

@@ -17,16 +17,24 @@ def test_defences_stand_side_by_side_and_are_run_once(tmp_path):
         assert len({*standing["attacked"], *standing["honest"]}) == 4
         for name in ("accuracy", "attack_success", "honest_accuracy", "honest_success"):
             assert 0 <= standing[name]["low"] <= standing[name]["mean"] <= standing[name]["high"] <= 1
-    assert document["figure"] == str(tmp_path / "digits-distributed.png")
+    names = [
+        "digits-distributed.html",
+        "digits-distributed-under-attack.png",
+        "digits-distributed-no-attack.png",
+    ]
+    assert document["files"] == [str(tmp_path / name) for name in names]
+    page = (tmp_path / names[0]).read_text(encoding="utf-8")
+    assert "Defences side by side" in page
+    assert all(name in page for name in ("fedavg", "and-mask", "under attack", "no attack"))
 
-    stored = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
+    stored = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     assert len(stored) == 8
     again = compared(tmp_path)
-    assert stored == {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
+    assert stored == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     assert "ASR, no attack" in again.output
     spread = document["standings"][1]["accuracy"]
     assert f"{spread['mean']:.1%} ({100 * spread['low']:.1f}-{100 * spread['high']:.1f})" in again.output
-    assert "digits-distributed.png" in again.output
+    assert f"Written: {tmp_path / names[1]}" in again.output
 
 
 def test_what_cannot_be_compared_is_answered_before_anything_runs(tmp_path):

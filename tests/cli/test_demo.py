@@ -1,19 +1,24 @@
+import subprocess
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
 import holdfast
-from holdfast.cli import app
+from holdfast.cli.commands import app
 
 
 def test_the_demo_shows_both_tasks_and_writes_a_page(tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast[report])")
-    arguments = ["demo", "--out", str(tmp_path / "new"), "--rounds", "1"]
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast-fl[report])")
+    arguments = ["demo", "--out", str(tmp_path / "new"), "--rounds", "1", "--seed", "3"]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0
     for word in ("Phishing mail", "Handwritten digits", "invariant", "backdoor"):
         assert word in result.output
-    assert (tmp_path / "new" / "report.html").exists()
-    assert (tmp_path / "new" / "digits.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "new" / "report.html").read_text(encoding="utf-8")
+    assert "with seed 3" in page
+    assert page.count('class="curves"') == 2
+    assert (tmp_path / "new" / "demo-digits.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_version_is_shown():
@@ -21,9 +26,60 @@ def test_the_version_is_shown():
     assert result.output.strip() == f"holdfast {holdfast.__version__}"
 
 
-def test_a_file_in_the_place_of_the_folder_is_answered_in_one_line(tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast[report])")
+@pytest.fixture
+def untrained(monkeypatch):
+    """Training is an error: what cannot be done must be known before it."""
+
+    def train(*_, **__):
+        raise AssertionError("it trained")
+
+    monkeypatch.setattr("holdfast.runs.parallel.make_runs", train)
+
+
+@pytest.mark.parametrize(
+    ("absent", "extras"),
+    [
+        (["matplotlib"], "report"),
+        (["jinja2"], "report"),
+        (["torch"], "sim"),
+        (["torch", "jinja2"], "sim,report"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_before_anything_is_trained(
+    absent, extras, untrained, monkeypatch, tmp_path
+):
+    for name in absent:
+        monkeypatch.setitem(sys.modules, name, None)
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "new")])
+    assert result.exit_code == 1
+    assert f"{' and '.join(absent)} " in result.output
+    assert f"pip install 'holdfast-fl[{extras}]'" in result.output
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_blocked_import_ends_the_command_in_one_line(tmp_path):
+    code = "import sys; sys.modules['matplotlib'] = None; from holdfast.cli import main; main()"
+    command = [sys.executable, "-c", code, "demo", "--out", str(tmp_path / "new")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == "matplotlib is not installed: pip install 'holdfast-fl[report]'\n"
+
+
+def test_a_file_in_the_place_of_the_folder_is_answered_in_one_line(untrained, tmp_path):
     (tmp_path / "taken").write_text("")
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "taken")])
     assert result.exit_code == 1
     assert "File exists" in result.output
+
+
+def test_a_folder_that_cannot_be_written_to_is_known_before_anything_is_trained(
+    untrained, monkeypatch, tmp_path
+):
+    def refuse(dir):
+        raise PermissionError(13, "Permission denied", str(dir))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert f"{tmp_path}: Permission denied" in result.output

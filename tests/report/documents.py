@@ -79,5 +79,5 @@ def small_document():
             claim("not measured", "Another claim."), claim("holds", "One claim."),
         ],
         "experiments": [experiment(cells)],
-        "runs": {key: one for own in runs.values() for key, one in own.items()},
+        "runs": {key: one for own in runs.values() for key, one in own.items()}, "unusable": {},
     }  # fmt: skip

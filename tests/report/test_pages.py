@@ -14,7 +14,7 @@ from holdfast.report.pages import demo_page, results_page, round_page, write_rou
 from .conftest import HOSTILE
 from .documents import cell, claim, experiment, run
 
-EMPTY = {"version": "0.1.0", "scale": "cpu", "claims": [], "experiments": [], "runs": {}}
+EMPTY = {"version": "0.1.0", "scale": "cpu", "claims": [], "experiments": [], "runs": {}, "unusable": {}}
 
 SECTION = re.compile(r'<section id="([\w-]+)".*?</section>', re.S)
 
@@ -83,6 +83,14 @@ def test_the_same_claim_on_several_tasks_is_written_once_and_what_was_measured_c
     text = sections(measured)["claims"]
     assert text.count("It holds.") == 1
     assert text.index("on phishing") < text.index("on digits") < text.index("Later.")
+
+
+def test_stored_results_that_cannot_be_used_are_listed_with_the_reason(measured):
+    assert "cannot be used" not in results_page(measured)
+    measured["unusable"] = {"abc": "made by <another> version"}
+    text = sections(measured)["reading"]
+    assert "<summary>1 stored result cannot be used" in text
+    assert '<th scope="row"><code>abc</code></th><td>made by &lt;another&gt; version</td>' in text
 
 
 def test_every_section_is_linked_with_a_short_name_first(measured):

@@ -1,0 +1,48 @@
+import json
+
+import pytest
+
+from holdfast.paper.evidence import STUDIES, evidence
+from holdfast.paper.studies import ANALYSES
+
+SMOKE = {"scale": "smoke", "n_seeds": 1}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """All studies at the smallest scale: the folder they are in, and the document."""
+    folder = tmp_path_factory.mktemp("results")
+    return folder, evidence([*STUDIES, "table8"], folder, **SMOKE, make=True)
+
+
+def test_every_study_has_its_analyses_in_the_document(made):
+    _, found = made
+    assert [one["name"] for one in found["experiments"]] == ["table8", *STUDIES]
+    assert set(STUDIES) == set(ANALYSES)
+    for one in found["experiments"][1:]:
+        assert {name: len(seeds) for name, seeds in one["analyses"].items()} == dict.fromkeys(
+            ANALYSES[one["name"]], 1
+        )
+
+
+def test_a_document_is_plain_data(made):
+    _, found = made
+    again = json.loads(json.dumps(found, allow_nan=False))
+    assert json.dumps(again) == json.dumps(found)
+
+
+def test_a_study_that_is_not_stored_is_left_out_unless_it_is_to_be_made(made, tmp_path):
+    folder, found = made
+    assert evidence(["figure5"], tmp_path, **SMOKE)["experiments"] == []
+    (stored,) = evidence(["figure5"], folder, **SMOKE)["experiments"]
+    (first,) = [one for one in found["experiments"] if one["name"] == "figure5"]
+    assert stored["studies"] == first["studies"]
+    assert json.dumps(stored["analyses"]) == json.dumps(first["analyses"])
+
+
+def test_studies_answer_their_claims(made):
+    _, found = made
+    told = {claim["id"]: claim for claim in found["claims"] if claim["task"] == "digits"}
+    for claim in ("claim-11", "claim-12", "minima"):
+        assert told[claim]["verdict"] in ("holds", "does not hold")
+        assert any(character.isdigit() for character in told[claim]["numbers"])
