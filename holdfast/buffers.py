@@ -78,7 +78,7 @@ def accept_buffers(
         if values.shape != form.shape:
             raise Unfit(f"wrong shape of {name!r}: {values.shape}, not {form.shape}")
         if are_differences:
-            values = values + _own_values(own)
+            values = values ^ _own_values(own) if form.type_name == "bool" else values + _own_values(own)
         _check_range(name, values, form)
         found[name] = values
     return found

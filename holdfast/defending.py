@@ -20,6 +20,9 @@ __all__ = ["Defended", "defend", "defend_screened"]
 
 log = logging.getLogger("holdfast")
 
+#: Makes the next model of an update and the next buffers.
+Apply = Callable[[Any, Mapping[str, Any]], Any]
+
 
 @dataclass(frozen=True, eq=False)
 class Defended:
@@ -92,10 +95,13 @@ def defend_screened(
     rng: np.random.Generator | None = None,
     params: Any = None,
     min_clients: int = 1,
+    apply: Apply | None = None,
 ) -> Defended:
     """Return the same of rows whose form is checked already, for callers that read rows in their own way.
 
     Unlike `defend`, it raises TooFewClientsError if the rule is not defined for the clients that were called.
+    `apply` makes the next model of update and buffers where it does not lie in memory. It gets None and
+    no buffers if the model stays as it is, and raises NotFiniteError if the next one would not be finite.
 
     >>> from holdfast import median, screen
     >>> defend_screened(screen(np.array([[1.0], [3.0], [2.0]])), median).update
@@ -116,14 +122,14 @@ def defend_screened(
         except TooFewClientsError as error:
             if not found.dropped:
                 raise
-            return _unchanged(bound, found, memory, str(error))
+            return _unchanged(bound, found, memory, str(error), apply)
         update = _in_form(bound, found.rows.layout, result.update)
         try:
-            return _applied(bound, found, replace(result, update=update))
+            return _applied(bound, found, replace(result, update=update), apply)
         except NotFiniteError:
-            return _unchanged(bound, found, memory, "the next model would not be finite")
+            return _unchanged(bound, found, memory, "the next model would not be finite", apply)
     few = f"{len(found.clients)} clients are usable, {min_clients} are needed"
-    return _unchanged(bound, found, memory, few if found.clients else "no usable update is left")
+    return _unchanged(bound, found, memory, few if found.clients else "no usable update is left", apply)
 
 
 def _check_callers(state: Any, rng: Any, min_clients: Any) -> None:
@@ -147,7 +153,7 @@ def _reference(found: Screened, reference: Any) -> Any:
     return params[0] if found.form.layout.is_single else params
 
 
-def _applied(bound: Rule, found: Screened, result: Aggregate) -> Defended:
+def _applied(bound: Rule, found: Screened, result: Aggregate, apply: Apply | None) -> Defended:
     """Return the round's outcome: the model moved by the update, its buffers replaced."""
     layout = found.rows.layout
     _, steps, _ = layers_of(result.update)
@@ -158,10 +164,13 @@ def _applied(bound: Rule, found: Screened, result: Aggregate) -> Defended:
         averaged=bound.function is fedavg.function,
     )
     model, update = None, result.update
-    if found.form is None or not found.params:  # whoever called applies it
+    if apply is not None:
+        model = apply(update, buffers)
+    elif not found.params:  # updates alone: there is no model to move
         if not all(all_finite(step) for step in steps):
             raise NotFiniteError
     else:
+        assert found.form is not None
         model = found.form.joined(_moved_layers(layout, found.params, steps), buffers)
         changes = {name: difference(new, found.own_buffers[name]) for name, new in buffers.items()}
         update = found.form.joined([update] if layout.is_single else update, changes)
@@ -180,7 +189,9 @@ def _moved_layers(layout: Layout, own: Sequence[Any], steps: Sequence[Any]) -> l
     ]
 
 
-def _unchanged(bound: Rule, found: Screened, memory: Memory, why: str) -> Defended:
+def _unchanged(
+    bound: Rule, found: Screened, memory: Memory, why: str, apply: Apply | None = None
+) -> Defended:
     """Return the old model and a zero update, with the reason in log and diagnostics."""
     if found.dropped:
         why += f", after {len(found.dropped)} {'was' if len(found.dropped) == 1 else 'were'} dropped"
@@ -188,7 +199,7 @@ def _unchanged(bound: Rule, found: Screened, memory: Memory, why: str) -> Defend
     layout, form = found.rows.layout, found.form
     update = layout.restored(np.zeros(layout.dim, dtype=layout.compute_dtype))
     buffers = combined_buffers((), base=found.own_buffers)
-    model = None
+    model = None if apply is None else apply(None, {})
     if form is not None and found.params:
         old = [
             layer.wrapped(np.array(own.reshape(-1)))

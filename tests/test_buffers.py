@@ -88,6 +88,11 @@ def test_differences_count_from_the_base():
     found = accept_buffers(sent, BASE, are_differences=True)
     assert found["bn.running_var"].tolist() == [0.5, 0.5, 0.5]
     assert found["bn.num_batches_tracked"] == 9
+    flags = {"on": np.array([True, False])}
+    assert accept_buffers(flags, {"on": np.array([True, True])}, are_differences=True)["on"].tolist() == [
+        False,
+        True,
+    ]
     with pytest.raises(Unfit, match="negative"):
         accept_buffers({**sent, "bn.running_var": -2 * np.ones(3)}, BASE, are_differences=True)
 

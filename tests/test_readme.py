@@ -2,6 +2,8 @@
 
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,15 @@ def test_the_example_runs(capsys):
     exec(code, names)
     printed = capsys.readouterr().out
     assert "invariant: 9 clients aggregated, 1 dropped" in printed
-    assert "client 9: holds NaN" in printed
+    assert "client node-9: holds NaN" in printed
+
+
+def test_the_example_needs_numpy_and_numba_alone():
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    extras = ("typer", "rich", "torch", "matplotlib", "jinja2", "flwr", "ray", "platformdirs", "scipy", "jax")
+    blocked = f"import sys\nsys.modules.update(dict.fromkeys({extras}))\n"
+    done = subprocess.run([sys.executable, "-c", blocked + code], capture_output=True, text=True, check=True)
+    assert "9 clients aggregated" in done.stdout
 
 
 def test_the_table_lists_every_rule_with_the_paper_of_its_docstring():

@@ -9,16 +9,15 @@ import numpy as np
 
 from .._support.cluster import connected
 from ..core import Rule, bind
-from ..defending import Defended, defend_screened
+from ..defending import defend_screened
 from ..diagnostics import Diagnostics
 from ..errors import InputError
 from ..updates.forms import BUFFERS
-from ..updates.layout import NotFiniteError
 from .opening import open_own
 from .output import check_output, write_model
 from .ray_room import RayRoom
 from .room import Room, Watch, n_bytes_of
-from .round import OpenRound, open_round
+from .round import open_round
 from .saving import load_memory, save_memory
 
 __all__ = ["aggregate_files"]
@@ -82,11 +81,11 @@ def aggregate_files(
             state=None if state is None else load_memory(Path(state), bound, room),
             reference=None if reference is None else files.update_of(Path(reference)),
             rng=np.random.default_rng(seed) if bound.needs("rng") else None,
+            apply=lambda update, extra: write_model(Path(out), own, files.steps(update), extra),
         )
-        said = _written(Path(out), files, defended)
-    if state is not None and said.aggregated:
+    if state is not None and defended.diagnostics.aggregated:
         save_memory(Path(state), bound, defended.state)
-    return said
+    return defended.diagnostics
 
 
 @contextmanager
@@ -107,19 +106,3 @@ def _check_inputs(rule: Rule, reference: Any, state: Any) -> None:
     if (rule.needs("state") or rule.needs("previous")) and state is None:
         what = "a state" if rule.needs("state") else "the last update"
         raise InputError(f"{rule.name} keeps {what} between rounds: name a file for it (state=, --state)")
-
-
-def _written(out: Path, files: OpenRound, defended: Defended) -> Diagnostics:
-    """Write the next model; the base as it is if nothing was aggregated, or would not be finite."""
-    said = defended.diagnostics
-    if said.aggregated:
-        try:
-            write_model(out, files.base, files.steps(defended.update), defended.buffers)
-            return said
-        except NotFiniteError:
-            why = "the next model would not be finite"
-            said = Diagnostics(
-                said.rule, (), aggregated=False, dropped=said.dropped, notes=(why, *said.notes)
-            )
-    write_model(out, files.base, {}, {})
-    return said

@@ -31,8 +31,10 @@ class OpenRound:
     trained: tuple[str, ...]  # tensors that the rule aggregates, in order
     screened: Screened
 
-    def steps(self, update: Array) -> dict[str, Array]:
-        """Return what a flat update adds to each tensor."""
+    def steps(self, update: Array | None) -> dict[str, Array]:
+        """Return what a flat update adds to each tensor; without one, nothing."""
+        if update is None:
+            return {}
         layout = self.screened.rows.layout
         sliced = zip(self.trained, layout.offsets, layout.offsets[1:], strict=False)
         return {name: update[start:stop] for name, start, stop in sliced}
