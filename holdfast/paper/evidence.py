@@ -1,6 +1,7 @@
 """All that is measured, as one document: tables and figures made of runs, and studies, which have none."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -40,7 +41,8 @@ def _experiment(name: str, folder: Path, scale: str, n_seeds: int, *, make: bool
     """Return a study as an experiment without runs; None where it is not there and cannot be made."""
     seeds = list(range(n_seeds))
     try:
-        found = (load_or_make_studies if make else load_studies)(name, folder, scale=scale, seeds=seeds, task=TASK)
+        load = load_or_make_studies if make else load_studies
+        found = load(name, folder, scale=scale, seeds=seeds, task=TASK)
     except DataError:
         return None
     study = STUDIES[name]
@@ -54,7 +56,7 @@ def _experiment(name: str, folder: Path, scale: str, n_seeds: int, *, make: bool
         study.note,
         (),
         studies={**numbers, "findings": [finding]},
-        analyses={own: [one.as_dict() for one in given] for own, given in found.items()},
+        analyses={own: [asdict(one) for one in given] for own, given in found.items()},
     )
 
 

@@ -29,7 +29,7 @@ def _is_wide(found: Found) -> bool:
 
 
 def _success(found: Found) -> str:
-    return "ASR by " + ", ".join(f"{name}: {one.success:.3f}" for name, one in found.items())
+    return "ASR at " + ", ".join(f"{name}: {one.success:.3f}" for name, one in found.items())
 
 
 OTHER_CLAIMS = (

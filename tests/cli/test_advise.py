@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from holdfast.cli import app
+from holdfast.cli.commands import app
 
 CIFAR = ["advise", "--clients", "100", "--per-round", "20", "--malicious", "20"]
 
@@ -50,4 +50,4 @@ def test_attackers_of_half_and_more_get_a_clear_answer():
 def test_a_figure_of_no_known_kind_is_refused(tmp_path):
     result = run(*CIFAR, "--plot", str(tmp_path / "region.docx"))
     assert result.exit_code == 1
-    assert "must end in one of" in result.output
+    assert "a figure must be one of png, svg, pdf" in result.output

@@ -1,7 +1,7 @@
 """Figure 4 of the paper: how the honest loss rises from a minimum, towards the backdoor and at random."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -63,10 +63,6 @@ class Landscape:
         """Whether the loss rises less, the fewer edge cases honest clients hold."""
         rises = [slope.rise for slope in sorted(self.slopes, key=lambda slope: slope.exposure)]
         return rises == sorted(rises)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all numbers, ready for json.dumps."""
-        return asdict(self)
 
 
 def landscape_runs(run: Run, *, exposures: Sequence[float] = (0.0, 0.15, 0.3)) -> list[Run]:

@@ -1,7 +1,7 @@
 """Figure 5 of the paper: few entries of a malicious gradient are large; the others may look honest."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +36,6 @@ class Histogram:
     share_above: dict[str, float]  # [threshold] of all entries, by magnitude; "1/10" is of the largest
     share_of_half: float  # of the entries, the largest, that make half of the squared norm
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return all numbers, ready for json.dumps."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Point:
@@ -65,10 +61,6 @@ class Mimicry:
     def claimed(self) -> tuple[Point, ...]:
         """Those that come to what the paper says: a cosine above .95 at a slowdown under 10 %."""
         return tuple(point for point in self.points if point.cosine > 0.95 and point.slowdown < 0.1)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all numbers, ready for json.dumps."""
-        return asdict(self)
 
 
 def gradient_histogram(run: Run, folder: Path | None = None, *, n_bins: int = 101) -> Histogram:

@@ -1,7 +1,7 @@
 """The separable minima of the paper: does a backdoor lie within what honest clients mix to?"""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,10 +45,6 @@ class Separation:
     def ratio(self) -> float:
         """The malicious distance in those of the honest models left out, by their mean."""
         return self.malicious / float(np.mean(self.left_out))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all numbers, ready for json.dumps."""
-        return asdict(self)
 
 
 def separable_minima(

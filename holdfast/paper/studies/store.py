@@ -2,7 +2,7 @@
 
 import logging
 import typing
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ def load_or_make_study(study: Bound[Any], run: Run, folder: Path) -> Any:
     if found is None:
         found = study(run, runs_folder(folder))
         data = data_checksum(run.task.data)
-        entry = store.new_entry(study_description(study, run), data=data, found=found.as_dict())
+        entry = store.new_entry(study_description(study, run), data=data, found=asdict(found))
         store.write_entry(entry, store.loose_path(entry["key"], studies_folder(folder)))
     return found
 
