@@ -16,7 +16,11 @@ __all__ = ["WordVectors", "word_vectors"]
 
 
 class WordVectors(NamedTuple):
-    """Words and their vectors, one per row."""
+    """Words and their vectors, one per row.
+
+    >>> WordVectors(["good"], np.zeros((1, 100), np.float32)).words
+    ['good']
+    """
 
     words: list[str]
     vectors: NDArray[np.float32]

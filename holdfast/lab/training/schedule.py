@@ -18,8 +18,11 @@ Array = NDArray[Any]
 class Shard(NamedTuple):
     """A client's examples in a round, and the order in which it sees them: one row of positions per step.
 
-    A row is filled up with -1 where a batch is not full. `seed` is for whatever else its training draws, and
-    `memory` what its training kept in an earlier round.
+    A row ends in -1 where a batch is not full. `seed` is for whatever else its training draws, `memory` what
+    its training kept in an earlier round.
+
+    >>> Shard(np.zeros((3, 2)), np.zeros(3), batches=np.array([[2, 0], [1, -1]])).seed
+    0
     """
 
     x: Any  # arrays, or tensors on the device
@@ -33,6 +36,9 @@ class Trained(NamedTuple):
     """What training returns: one update per client, and where there are any, its buffers and what it keeps.
 
     A way to train that has neither may return the updates alone.
+
+    >>> Trained(np.zeros((2, 5), np.float32)).memory
+    ()
     """
 
     updates: NDArray[np.float32]
