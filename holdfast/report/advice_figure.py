@@ -14,7 +14,7 @@ __all__ = ["draw_region", "region_figure"]
 
 #: What can be wrong with a pair of settings, most serious first, and the colour it is drawn in.
 FLAWS = {
-    "direction hangs on magnitudes": "#e8b4ae",
+    "magnitudes decide the direction": "#e8b4ae",
     "more attackers than are trimmed": "#f3d9b1",
     "attackers may turn a coordinate": "#f7ecc0",
     "attacked coordinates hardly learn": "#dfe3e8",
@@ -49,7 +49,7 @@ def region_figure(advice: Advice) -> Any:
     axes.set_xlabel("α, share trimmed at each end")
     axes.set_ylabel("τ, agreement of signs needed")
     figure.suptitle(
-        f"{federation.n_per_round} of {federation.n_clients} clients a round, {federation.n_malicious}"
+        f"{federation.n_per_round} of {federation.n_clients} clients per round, {federation.n_malicious}"
         f" malicious, {federation.n_rounds} rounds; flips {federation.flip:g}, risk {percent(advice.risk)}",
         fontsize=10,
     )
