@@ -7,7 +7,7 @@ know, is carried as its 16 bits (uint16).
 
 import sys
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from numbers import Real
 from typing import Any
 
@@ -87,7 +87,7 @@ class Layer:
     @property
     def type_name(self) -> str:
         """The name both NumPy and torch have for the type, whatever its byte order."""
-        return str(self.dtype.name if isinstance(self.dtype, np.dtype) else self.dtype).removeprefix("torch.")
+        return _type_name(self.dtype)
 
     @property
     def size(self) -> int:
@@ -200,6 +200,12 @@ class Layout:
             return self.layers[0].restored(flat)
         starts = zip(self.layers, self.offsets, strict=False)
         return [layer.restored(flat[start : start + layer.size]) for layer, start in starts]
+
+
+@cache
+def _type_name(dtype: Any) -> str:
+    """Return a type's name; there are few types, and finding a name takes NumPy long."""
+    return str(dtype.name if isinstance(dtype, np.dtype) else dtype).removeprefix("torch.")
 
 
 def all_finite(values: Array) -> bool:
