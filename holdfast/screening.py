@@ -19,7 +19,16 @@ from .updates.forms import BUFFERS, Form, Tree
 from .updates.layout import Layer, Layout, Unfit, all_finite
 from .updates.rows import Rows, sent_by_clients
 
-__all__ = ["MAX_EXAMPLES", "Screened", "capped", "examples_held", "fitting", "screen", "with_buffers"]
+__all__ = [
+    "MAX_EXAMPLES",
+    "Screened",
+    "capped",
+    "capped_counts",
+    "examples_held",
+    "fitting",
+    "screen",
+    "with_buffers",
+]
 
 #: More examples than a client can hold: a count above it is a lie.
 MAX_EXAMPLES = 100_000_000
@@ -146,22 +155,28 @@ def with_buffers(
 
 
 def capped(found: Screened) -> Screened:
-    """Return the same with sample counts of at most ten medians: a count is whatever a client makes up.
+    """Return the same with sample counts of at most ten medians: a count is whatever a client makes up."""
+    if found.weights is None:
+        return found
+    counts, notes = capped_counts(found.weights, found.clients)
+    return replace(found, weights=counts, notes=(*found.notes, *notes))
 
-    >>> from holdfast.updates import rows_of
-    >>> capped(Screened(rows_of(np.ones((3, 1))), (0, 1, 2), np.array([5.0, 7.0, 1e8]))).weights
+
+def capped_counts(
+    counts: NDArray[np.float64], clients: Sequence[Any]
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return sample counts of at most ten medians, and a note that names the clients who claim more.
+
+    >>> capped_counts(np.array([5.0, 7.0, 1e8]), ("ann", "bob", "eve"))[0]
     array([ 5.,  7., 70.])
     """
-    counts = found.weights
-    if counts is None or not counts.any():
-        return found
-    limit = MEDIANS * float(np.median(counts[counts > 0]))
+    limit = MEDIANS * float(np.median(counts[counts > 0])) if counts.any() else 0.0
     above = np.flatnonzero(counts > limit)
     if not len(above):
-        return found
-    some = ", ".join(str(found.clients[row]) for row in above[:5]) + (", ..." if len(above) > 5 else "")
+        return counts, ()
+    some = ", ".join(str(clients[row]) for row in above[:5]) + (", ..." if len(above) > 5 else "")
     note = f"sample counts above {MEDIANS} times the median count as {limit:g}: of client {some}"
-    return replace(found, weights=np.minimum(counts, limit), notes=(*found.notes, note))
+    return np.minimum(counts, limit), (note,)
 
 
 def examples_held(count: Any) -> float:
