@@ -80,6 +80,16 @@ def test_imports_point_to_the_left_and_stay_out_of_private_modules(path):
             assert own in HOMES[package], f"{own} imports {package}"
 
 
+def test_no_class_name_exists_twice():
+    names = [
+        node.name
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
+
+
 def test_the_check_sees_every_kind_of_import(tmp_path):
     path = tmp_path / "theory" / "rules.py"
     path.parent.mkdir()

@@ -37,7 +37,7 @@ def mask_notes(n_clients: int, n_votes: int, kept_fraction: float) -> tuple[str,
         # Signs that are no tie sum to at least 1 if their number is odd, at least 2 if it is even.
         return (
             f"with {n_clients} clients the mask passes every coordinate that is not tied: it does nothing."
-            " Raise tau, or take more clients a round",
+            " Raise tau, or take more clients per round",
         )
     return kept_notes(kept_fraction, "tau") if n_votes > 0 else ()
 
@@ -99,9 +99,9 @@ def shares(weights: ArrayLike | None, n_clients: int) -> NDArray[np.float64]:
     try:
         counts = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"weights must hold one number a client; got {weights!r}") from None
+        raise InputError(f"weights must hold one number per client; got {weights!r}") from None
     if counts.shape != (n_clients,):
-        raise InputError(f"weights must hold one number a client: {n_clients}; got shape {counts.shape}")
+        raise InputError(f"weights must hold one number per client: {n_clients}; got shape {counts.shape}")
     is_possible = np.isfinite(counts) & (counts >= 0)
     if not is_possible.all():
         raise InputError(f"weights must be finite and not negative; got {counts[~is_possible][:5].tolist()}")

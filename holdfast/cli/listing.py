@@ -13,7 +13,7 @@ from . import options
 from .shown import errors_shown
 
 if TYPE_CHECKING:
-    from ..lab.catalogue import Entry
+    from ..lab.catalogue import Choice
 
 __all__ = ["Kind", "list_command"]
 
@@ -46,9 +46,9 @@ def list_command(
     'list_command'
     """
     with errors_shown():
-        from ..lab.catalogue import list_entries
+        from ..lab.catalogue import list_choices
 
-        entries = list_entries(kind.value)
+        entries = list_choices(kind.value)
     if as_json:
         typer.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
     else:
@@ -57,7 +57,7 @@ def list_command(
         console.print(f"For example: {USES[kind].format(entries[0].name)}", soft_wrap=True)
 
 
-def _table(kind: Kind, entries: "list[Entry]") -> Table:
+def _table(kind: Kind, entries: "list[Choice]") -> Table:
     table = Table(show_lines=True)
     table.add_column(kind.value[:-1], no_wrap=True)
     if kind is Kind.ATTACKS:
@@ -71,5 +71,5 @@ def _table(kind: Kind, entries: "list[Entry]") -> Table:
     return table
 
 
-def _told(entry: "Entry") -> dict[str, object]:
+def _told(entry: "Choice") -> dict[str, object]:
     return {name: "by the rule" if value is None else value for name, value in entry.settings.items()}

@@ -10,7 +10,7 @@ from ..core import Bound
 from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, TASKS, defence_named
 from .scenario import Attack, Task
 
-__all__ = ["Entry", "list_entries"]
+__all__ = ["Choice", "list_choices"]
 
 #: Defaults that only the task and the attack at hand can give.
 FROM_THE_RUN = {
@@ -21,10 +21,10 @@ BY_TASK = "as the task has it"
 
 
 @dataclass(frozen=True)
-class Entry:
+class Choice:
     """A name, what is behind it in one sentence, and its settings with their defaults.
 
-    >>> list_entries("defences")[0].name
+    >>> list_choices("defences")[0].name
     'and_mask'
     """
 
@@ -34,10 +34,10 @@ class Entry:
     tasks: tuple[str, ...] = ()  # the tasks it is for; empty: for all
 
 
-def list_entries(kind: Literal["tasks", "attacks", "defences"]) -> list[Entry]:
+def list_choices(kind: Literal["tasks", "attacks", "defences"]) -> list[Choice]:
     """Return all tasks, parts of an attack's name, or defences.
 
-    >>> [entry.name for entry in list_entries("tasks")]
+    >>> [entry.name for entry in list_choices("tasks")]
     ['phishing', 'digits', 'phishing-urls', 'spambase', 'cifar10', 'twitter']
     """
     if kind == "tasks":
@@ -45,25 +45,25 @@ def list_entries(kind: Literal["tasks", "attacks", "defences"]) -> list[Entry]:
     return list(_attacks() if kind == "attacks" else _defences())
 
 
-def _task(task: Task) -> Entry:
+def _task(task: Task) -> Choice:
     numbers = ("n_rounds", "n_clients", "n_per_round", "epochs", "batch_size", "n_root", "n_together")
     settings = {name: getattr(task, name) for name in numbers}
     for bound in (task.train, task.split, task.model, task.data):
         settings |= {f"{bound.name}.{name}": value for name, value in bound.settings}
-    return Entry(task.name, f"{_sentence(task.data.function)} {_sentence(task.model.function)}", settings)
+    return Choice(task.name, f"{_sentence(task.data.function)} {_sentence(task.model.function)}", settings)
 
 
-def _attacks() -> Iterator[Entry]:
-    yield Entry("none", "Every client is honest.", {})
+def _attacks() -> Iterator[Choice]:
+    yield Choice("none", "Every client is honest.", {})
     for task, backdoors in BACKDOORS.items():
         for name, backdoor in backdoors.items():
-            yield Entry(name, _sentence(backdoor.function), _of_backdoor(task, backdoor), (task,))
+            yield Choice(name, _sentence(backdoor.function), _of_backdoor(task, backdoor), (task,))
     for name, change in ATTACKS.items():
         by_task = [_functions(change(Attack(), task)) for task in TASKS.values()]
         if by_task[0]:
-            yield Entry(name, _sentence(by_task[0][0].function), _shared(by_task))
+            yield Choice(name, _sentence(by_task[0][0].function), _shared(by_task))
         else:
-            yield Entry(name, "Attackers train one update on the examples of all, and all send it.", {})
+            yield Choice(name, "Attackers train one update on the examples of all, and all send it.", {})
 
 
 def _functions(attack: Attack) -> list[Bound[Any]]:
@@ -88,18 +88,18 @@ def _of_backdoor(task: str, backdoor: Bound[Any]) -> dict[str, Any]:
     return own | ({"exposure": Attack.exposure} if backdoor.needs("exposure") else {})
 
 
-def _defences() -> Iterator[Entry]:
+def _defences() -> Iterator[Choice]:
     for name in aggregators.__all__:
         rule = getattr(aggregators, name)
         required = {setting: FROM_THE_RUN.get(setting, "must be set") for setting in rule.missing}
         settings = {**dict(rule.settings), **required}
-        yield Entry(name, _sentence(rule), settings | _exceptions(name, settings))
+        yield Choice(name, _sentence(rule), settings | _exceptions(name, settings))
     tasks = [task for task in TASKS.values() if not task.model.needs("vectors")]  # the others are text
     for name, train in CLIENT_SIDE.items():
         defences = [defence_named(name, task, Attack()) for task in tasks]
         by_task = [[defence.train, defence.predict] for defence in defences if defence.train]
         only = () if len(tasks) == len(TASKS) else tuple(task.name for task in tasks)
-        yield Entry(name, _sentence(train), _shared(by_task), only)
+        yield Choice(name, _sentence(train), _shared(by_task), only)
 
 
 def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:

@@ -11,12 +11,12 @@ from holdfast.lab.catalogue import BY_TASK
 from .test_run import holdfast
 
 
-def list_entries(kind):
+def list_choices(kind):
     return json.loads(holdfast("list", kind, "--json").stdout)
 
 
 def test_every_defence_is_listed_with_every_setting():
-    entries = {entry["name"]: entry["settings"] for entry in list_entries("defences")}
+    entries = {entry["name"]: entry["settings"] for entry in list_choices("defences")}
     assert set(entries) == {*aggregators.__all__, *CLIENT_SIDE}
     for name, settings in entries.items():
         if name in CLIENT_SIDE:
@@ -32,7 +32,7 @@ def test_every_defence_is_listed_with_every_setting():
 def test_every_attack_that_is_listed_can_be_run():
     from holdfast.lab.choices import build_run
 
-    for entry in list_entries("attacks"):
+    for entry in list_choices("attacks"):
         for task in entry["tasks"] or ["phishing", "digits"]:
             run = build_run(
                 task,
@@ -49,7 +49,7 @@ def test_every_attack_that_is_listed_can_be_run():
 def test_every_setting_of_a_task_can_be_set():
     from holdfast.lab.choices import build_run
 
-    for entry in list_entries("tasks"):
+    for entry in list_choices("tasks"):
         settings = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in entry["settings"].items()
@@ -61,7 +61,7 @@ def test_every_setting_of_a_task_can_be_set():
 @pytest.mark.parametrize("kind", ["tasks", "attacks", "defences"])
 def test_the_table_has_a_line_for_each_and_an_example(kind):
     output = holdfast("list", kind).output
-    for entry in list_entries(kind):
+    for entry in list_choices(kind):
         assert f" {entry['name']} " in output
         assert all(f"{name} = " in output for name in entry["settings"])
     assert "For example: holdfast run" in output
