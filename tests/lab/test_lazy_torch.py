@@ -22,10 +22,11 @@ def test_what_is_used_is_torch_itself():
         torch.no_such_name  # noqa: B018
 
 
-def test_the_laboratory_is_imported_without_torch():
+@pytest.mark.parametrize("room", ["lab", "runs", "paper", "report"])
+def test_a_room_is_imported_without_torch(room):
     done = run(
-        "import importlib, pkgutil, sys\nimport holdfast.lab\n"
-        "for module in pkgutil.walk_packages(holdfast.lab.__path__, 'holdfast.lab.'):\n"
+        f"import importlib, pkgutil, sys\nimport holdfast.{room} as room\n"
+        f"for module in pkgutil.walk_packages(room.__path__, 'holdfast.{room}.'):\n"
         "    if '._' not in module.name: importlib.import_module(module.name)\n"
         "print('torch' in sys.modules)"
     )
