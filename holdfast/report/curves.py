@@ -68,7 +68,7 @@ def sensitivity(experiment: Mapping[str, Any], *, scale: str) -> Any:
     cells = [cell for cell in experiment["cells"] if cell["measured"] is not None]
     tasks = [task for task in experiment["columns"] if any(cell["task"] == task for cell in cells)]
     figure = new_figure(1.2 + 3.6 * len(tasks), 3.6)
-    panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
+    panels = figure.subplots(1, len(tasks), sharex=True, sharey=True, squeeze=False)[0]
     for axes, task in zip(panels, tasks, strict=True):
         _panel(axes, [cell for cell in cells if cell["task"] == task], experiment["axis"])
     handles, labels = panels[0].get_legend_handles_labels()

@@ -115,7 +115,7 @@ def _section(experiment: Document) -> dict[str, Any]:
         **{name: experiment[name] for name in ("note", "columns", "cells")},
         "title": str(experiment["title"]),
         "grid": cells_by_row(experiment),
-        "numbers": _flat(experiment.get("studies") or {}, ""),
+        "numbers": _flat({name: part for name, part in experiment["studies"].items() if name != "findings"}),
     }
 
 
@@ -125,10 +125,11 @@ def _without_analyses(document: Document) -> dict[str, Any]:
     return {**document, "experiments": plain}
 
 
-def _flat(value: Any, name: str) -> list[tuple[str, str]]:
+def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:
     """Return nested numbers as lines of a table: a name, and a text."""
     if isinstance(value, Mapping):
-        inside = (_flat(item, f"{name} · {key}" if name else str(key)) for key, item in value.items())
+        keys = {key: str(key).replace("_", " ") for key in value}
+        inside = (_flat(item, f"{name} · {keys[key]}" if name else keys[key]) for key, item in value.items())
         return [line for lines in inside for line in lines]
     if isinstance(value, list | tuple):
         return [(name, ", ".join(text for item in value for _, text in _flat(item, name)))]

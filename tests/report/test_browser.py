@@ -190,6 +190,7 @@ def test_attackers_are_marked_among_the_clients(opened, measured):
 def test_the_clients_are_a_table_on_demand(opened, measured):
     page = opened()
     page.locator(".shares summary").click()
+    page.locator(".shares tbody").wait_for()
     run = measured["runs"][page.locator(".clients select").input_value()]
     rows = [row.split("\t") for row in page.locator(".shares tbody tr").all_inner_texts()]
     assert {client: share for client, _, share in rows} == {
@@ -324,6 +325,7 @@ def test_numbers_that_are_none_stop_nothing(opened, measured):
     page = opened(broken)
     assert page.locator("#table-0 tbody td").first.inner_text().startswith("–")
     page.locator(".runs > summary").click()
+    page.locator(".runs tbody").wait_for()  # it is filled when the browser says that it was opened
     assert page.locator(".runs tbody tr").count() == 6
 
 

@@ -145,11 +145,12 @@ def test_of_two_experiments_with_the_same_pair_the_first_counts(measured):
 
 
 def test_studies_are_shown_as_names_and_numbers(measured):
-    studies = {"mimicry": {"cosine": 0.93456, "by round": [0.1, 0.25]}}
+    studies = {"mimicry": {"at_paper_share": 0.93456, "by round": [0.1, 0.25]}, "findings": ["a claim"]}
     measured["experiments"] = [experiment([], studies=studies)]
     text = sections(measured)["experiment-0"]
-    assert '<th scope="row">mimicry · cosine</th><td>0.9346</td>' in text
+    assert '<th scope="row">mimicry · at paper share</th><td>0.9346</td>' in text
     assert "<td>0.1, 0.25</td>" in text
+    assert "a claim" not in text  # it is among the claims
 
 
 def figure6():
@@ -161,7 +162,7 @@ def figure6():
 def test_a_figure_is_carried_inside_the_page_with_its_caption(measured):
     measured["experiments"] = [figure6()]
     text = sections(measured)["experiment-0"]
-    assert re.search(r'<figure><img src="data:image/svg\+xml;base64,[\w+/=]+" alt="The invariant', text)
+    assert re.search(r'<img src="data:image/svg\+xml;base64,[\w+/=]+" alt="The invariant', text)
     assert "<figcaption>The invariant aggregator over τ" in text
 
 

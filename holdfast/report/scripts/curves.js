@@ -8,7 +8,7 @@ function makeCurves(place, results, experiment) {
   let nRounds = 1;
   let charts = [];
 
-  const chosen = make("div", { class: "choices", role: "group", "aria-label": "Which column is drawn", hidden: columns.length < 2 });
+  const chosen = make("div", { class: "choices", role: "group", "aria-label": "Which column is drawn", hidden: experiment.columns.length < 2 });
   const slider = make("input", { type: "range", min: 1, step: 1, "aria-label": "Round" });
   const legend = makeLegend({
     toggled: (row) => { if (!state.hidden.delete(row)) state.hidden.add(row); redraw(); },
