@@ -11,26 +11,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .aggregators import (
-        and_mask,
-        centered_clipping,
-        fedavg,
-        fltrust,
-        invariant,
-        krum,
-        krum_trimmed_mean,
-        mean_variance_mask,
-        median,
-        multi_krum,
-        multi_krum_cosine,
-        norm_clipping,
-        rfa,
-        rlr,
-        sign_sgd,
-        sparsefed,
-        trimmed_mean,
-        weak_dp,
-    )
+    from .aggregators.and_mask import and_mask
+    from .aggregators.centered_clipping import centered_clipping
+    from .aggregators.fedavg import fedavg
+    from .aggregators.fltrust import fltrust
+    from .aggregators.invariant import invariant
+    from .aggregators.krum import krum
+    from .aggregators.krum_trimmed_mean import krum_trimmed_mean
+    from .aggregators.mean_variance_mask import mean_variance_mask
+    from .aggregators.median import median
+    from .aggregators.multi_krum import multi_krum
+    from .aggregators.multi_krum_cosine import multi_krum_cosine
+    from .aggregators.norm_clipping import norm_clipping
+    from .aggregators.rfa import rfa
+    from .aggregators.rlr import rlr
+    from .aggregators.sign_sgd import sign_sgd
+    from .aggregators.sparsefed import sparsefed
+    from .aggregators.trimmed_mean import trimmed_mean
+    from .aggregators.weak_dp import weak_dp
     from .core import Aggregate, rule
     from .defending import Defended, defend
     from .diagnostics import Diagnostics

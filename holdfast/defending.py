@@ -31,6 +31,11 @@ class Defended:
     `model` and `update` have the form of the server's model; the update is how far the model has moved. If
     nothing was aggregated, the model is the old one, the update zero, and the state as it was. Pass `state`
     to the next round.
+
+    >>> from holdfast import median
+    >>> result = defend(np.array([[1.0], [2.0], [9.0]]), median, like=np.array([5.0]))
+    >>> result.model, result.update
+    (array([7.]), array([2.]))
     """
 
     model: Any

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from holdfast import aggregators, kernels
-from holdfast.aggregators.sparsefed import SparseFedState
 from holdfast.aggregators.geometry import cosines, squared_distances
 from holdfast.aggregators.krum import crowd_scores
 from holdfast.aggregators.settings import trim_count, votes_needed
+from holdfast.aggregators.sparsefed import SparseFedState
 from holdfast.lab.inference import confident, most_likely
 from holdfast.lab.training import stamp
 from holdfast.updates.rows import rows_of

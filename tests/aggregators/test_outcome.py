@@ -1,8 +1,8 @@
 import numpy as np
 
 from holdfast import kernels
-from holdfast.updates import rows_of
 from holdfast.aggregators.outcome import outcome
+from holdfast.updates import rows_of
 
 
 def test_nothing_is_measured_unless_the_rows_ask_for_it():

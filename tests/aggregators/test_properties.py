@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from holdfast import aggregators, fedavg, invariant, krum, median, multi_krum, rfa, sparsefed, trimmed_mean
-from holdfast.updates import rows_of
 from holdfast.aggregators.settings import trim_count, votes_needed
+from holdfast.updates import rows_of
 
 from .. import naive
 from ..rules import RULES, call, named

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from holdfast import aggregators
-from holdfast.core import INPUTS
+from holdfast.core import ROLES
 from holdfast.lab import CLIENT_SIDE
 from holdfast.lab.catalogue import BY_TASK
 
@@ -22,8 +22,8 @@ def test_every_defence_is_listed_with_every_setting():
         if name in CLIENT_SIDE:
             assert {"confident.threshold", f"{CLIENT_SIDE[name].__name__}.stamped"} <= set(settings)
             continue
-        keywords = inspect.getfullargspec(getattr(aggregators, name)).kwonlyargs
-        assert set(settings) == set(keywords) - set(INPUTS)
+        keywords = inspect.getfullargspec(getattr(aggregators, name).function).kwonlyargs
+        assert set(settings) == set(keywords) - set(ROLES["rule"].inputs)
     assert entries["invariant"] == {"tau": "0.6 (cifar10: 0.2)", "alpha": 0.25, "strict": False}
     assert entries["sign_sgd"]["step"] == "0.001 (phishing: 0.01)"
     assert entries["krum"] == {"n_malicious": "attackers expected a round"}

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from holdfast import fedavg, kernels
 from holdfast.errors import NonFiniteError
-from holdfast.updates import rows_of
 from holdfast.kernels._blocks import WIDTH
+from holdfast.updates import rows_of
 from holdfast.updates.rows import CELL
 
 from .. import naive

@@ -1,8 +1,8 @@
 """What attackers make of their updates before they send them: updates in, updates out.
 
 A craft takes the (n_attackers, dim) updates of the attackers that were drawn in this round. What else it
-needs, it asks for by name (`holdfast.INPUTS`): `previous`, the last global update; `benign`, the honest rows,
-for attackers who see everything; `rehearsal`, what the attackers would send if they were honest; `rng`.
+needs, it asks for by name: `previous`, the last global update; `benign`, the honest rows, for attackers who
+see everything; `rehearsal`, what the attackers would send if they were honest; `rng`.
 """
 
 from statistics import NormalDist
