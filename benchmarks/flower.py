@@ -38,11 +38,11 @@ def strategies() -> dict[str, Callable[[], Any]]:
     """Return every contender; a quarter of the nodes is trimmed at each end, or expected to be malicious."""
     from flwr.serverapp import strategy as flower
 
-    from holdfast import bind, fedavg, invariant
+    from holdfast import fedavg, invariant
     from holdfast.flower import Robust
 
     quarter = N_NODES // 4
-    rule = bind(invariant, alpha=0.25)
+    rule = invariant(alpha=0.25)
     made: list[Callable[[], Any]] = [
         lambda: Robust(rule),
         lambda: Robust(rule, explain=False),

@@ -3,7 +3,7 @@
 try:
     import flwr
 except ImportError as error:
-    raise ImportError("holdfast.flower needs Flower: pip install 'holdfast[flower]'") from error
+    raise ImportError("holdfast.flower needs Flower: pip install 'holdfast-fl[flower]'") from error
 
 from .decoding import Code
 from .strategy import Robust

@@ -28,7 +28,7 @@ MAGIC = b"\x93NUMPY"
 
 
 class Code(enum.IntEnum):
-    """Why a reply was not used: the number that stands in `holdfast-dropped-codes`.
+    """Why a reply was not used: the number that stands in `holdfast-dropped-codes`. None is used twice.
 
     >>> Code(5).name
     'SHAPE'
@@ -43,7 +43,6 @@ class Code(enum.IntEnum):
     PAYLOAD = 7  # the bytes of an array do not hold what it declares
     VALUES = 8  # NaN, infinite or overflowing values, negative variances
     EXAMPLES = 9  # the number of examples is missing, or cannot be
-    METRICS = 10  # metrics with other keys than most replies have, or that are not finite
     UNASKED = 11  # from a node that was not asked, or a second reply
     SILENT = 12  # asked, and no reply came
 

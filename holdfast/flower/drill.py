@@ -17,7 +17,7 @@ from flwr.app import Array as FlowerArray
 from flwr.app import ArrayRecord, Context, Message
 from numpy.typing import NDArray
 
-from ..core import nearest
+from .._support.lookup import nearest
 from ..errors import InputError
 from ..lab.data import Dataset
 from ..lab.scenario import Attack
@@ -36,9 +36,9 @@ class Drill:
 
     Of an Attack it plays the backdoor with its poison_fraction, the crafts, and the rounds.
 
-    >>> from holdfast import bind
+    >>> from functools import partial
     >>> from holdfast.lab.attacks import sign_flip
-    >>> red_team = Drill({"flip": Attack("flip", crafts=(bind(sign_flip, factor=3.0),))})
+    >>> red_team = Drill({"flip": Attack("flip", crafts=(partial(sign_flip, factor=3.0),))})
     >>> sorted(red_team.attacks)
     ['flip']
     """

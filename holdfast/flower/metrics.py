@@ -1,65 +1,95 @@
-"""From replies and diagnostics to a MetricRecord, which holds numbers only."""
+"""From replies and diagnostics to a MetricRecord, which holds numbers only.
+
+No metric decides about a model or about the metrics of other nodes. A metric is averaged if more than half of
+the nodes report it, over those that report it in the same form.
+"""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from flwr.app import MetricRecord, MetricRecordValues, RecordDict
 from numpy.typing import NDArray
 
+from ..aggregators.settings import shares
 from ..diagnostics import Diagnostics
+from ..screening import capped_counts
+from .decoding import shortened
 from .replies import Refused, Reply
 
-__all__ = ["OWN", "averaged_metrics", "diagnosed", "examples_counted", "refusals"]
+__all__ = ["OWN", "averaged_metrics", "capped_examples", "common_metrics", "diagnosed", "left_out"]
 
 #: How the names of what the strategy itself says begin; a client's metrics of such names are left out.
 OWN = "holdfast-"
-
-#: A node counts in the average of metrics at most as this many nodes with the median number of examples.
-MOST_MEDIANS = 10
 
 log = logging.getLogger("holdfast")
 
 Averaging = Callable[[list[RecordDict], str], MetricRecord]
 
 
-def examples_counted(replies: Sequence[Reply]) -> NDArray[np.float64]:
-    """Return each reply's examples as they count in an average of metrics: cut where far too many."""
-    counts = np.array([reply.examples for reply in replies])
-    most = MOST_MEDIANS * float(np.median(counts)) if len(counts) else 0.0
-    if most == 0 or (counts <= most).all():
-        return counts
-    for reply, count in zip(replies, counts, strict=True):
-        if count > most:
-            log.warning("node %d claims %g examples; in metrics it counts as %g", reply.node, count, most)
-    return np.asarray(np.minimum(counts, most))
+def capped_examples(replies: Sequence[Reply]) -> tuple[list[Reply], tuple[str, ...]]:
+    """Return the replies with examples of at most ten medians, and a note on who claims more."""
+    counts, notes = capped_counts(
+        np.array([reply.examples for reply in replies]), [reply.node for reply in replies]
+    )
+    return [replace(r, examples=float(n)) for r, n in zip(replies, counts, strict=True)], notes
+
+
+def common_metrics(replies: Sequence[Reply], *, count_key: str) -> tuple[list[Reply], list[int]]:
+    """Return the replies with those metrics alone that are finite and common, and whose others were left out.
+
+    A metric is common if more than half of the replies report it as a number, or as a list of one length.
+    """
+    told = [
+        {key: value for key, value in reply.metrics.items() if key != count_key and not key.startswith(OWN)}
+        for reply in replies
+    ]
+    votes = Counter((key, _form(value)) for one in told for key, value in one.items())
+    common = {key: form for (key, form), n in votes.items() if 2 * n > len(replies) and form is not None}
+    found, odd = [], []
+    for reply, one in zip(replies, told, strict=True):
+        kept = {key: value for key, value in one.items() if key in common and _form(value) == common[key]}
+        found.append(replace(reply, metrics=kept))
+        unlike = sorted((one.keys() | common.keys()) - kept.keys())
+        if unlike:
+            odd.append(reply.node)
+            log.warning(
+                "client %d: averages do without %d of its metrics, %s first: missing, not finite, or unlike"
+                " those of most nodes",
+                reply.node,
+                len(unlike),
+                shortened(unlike[0]),
+            )
+    return found, odd
 
 
 def averaged_metrics(
-    replies: Sequence[Reply], *, count_key: str, average: Averaging | None
+    replies: Sequence[Reply], *, count_key: str, average: Averaging | None = None
 ) -> dict[str, MetricRecordValues]:
-    """Return the metrics of screened replies, averaged by examples, or as the user's own function does it.
+    """Return common metrics averaged by examples, or as the user's own function does it.
 
-    Beside each average stands the median, which no minority moves far.
+    Beside each average stands the median, which no minority moves far. The function gets the replies that
+    have all of these metrics, and no other metrics.
     """
-    if not replies:
-        return {}
-    if average is not None:
+    keys = list(dict.fromkeys(key for reply in replies for key in reply.metrics))
+    whole = [reply for reply in replies if len(reply.metrics) == len(keys)]
+    if average is not None and whole:
         try:
-            own = average([reply.content for reply in replies], count_key)
+            own = average([_told_again(reply, count_key) for reply in whole], count_key)
             return {key: value for key, value in own.items() if not key.startswith(OWN)}
         except Exception:  # what strangers sent must not stop a round in a function that trusted it
             log.exception("the metrics function failed; metrics are averaged by examples")
-    counts = examples_counted(replies)
-    shares = counts / counts.sum() if counts.sum() > 0 else np.full(len(counts), 1 / len(counts))
     found: dict[str, MetricRecordValues] = {}
-    for key in replies[0].metrics:
-        if key != count_key and not key.startswith(OWN):
-            values = np.array([reply.metrics[key] for reply in replies], dtype=np.float64)
-            found[key] = np.tensordot(shares, values, axes=1).tolist()
-            if values.ndim == 1:
-                found[f"{OWN}median-{key}"] = float(np.median(values))
+    for key in keys:
+        having = [reply for reply in replies if key in reply.metrics]
+        values = np.array([reply.metrics[key] for reply in having], dtype=np.float64)
+        weights = shares([reply.examples for reply in having], len(having))
+        found[key] = np.tensordot(weights, values, axes=1).tolist()
+        if values.ndim == 1:
+            found[f"{OWN}median-{key}"] = float(np.median(values))
     return found
 
 
@@ -87,10 +117,31 @@ def diagnosed(said: Diagnostics) -> dict[str, Any]:
     }
 
 
-def refusals(refused: Iterable[Refused]) -> dict[str, MetricRecordValues]:
-    """Return how many replies were not used, whose, and the codes that say why."""
-    nodes, codes = [], []
-    for one in refused:
-        nodes.append(one.node)
-        codes.append(int(one.code))
-    return {OWN + "dropped": len(nodes), OWN + "dropped-nodes": nodes, OWN + "dropped-codes": codes}
+def left_out(refused: Sequence[Refused], odd: list[int]) -> dict[str, MetricRecordValues]:
+    """Return which replies were not used, and the codes that say why; and whose metrics do not all count.
+
+    >>> left_out([], [7])["holdfast-odd-metrics-nodes"]
+    [7]
+    """
+    return {
+        OWN + "dropped": len(refused),
+        OWN + "dropped-nodes": [one.node for one in refused],
+        OWN + "dropped-codes": [int(one.code) for one in refused],
+        OWN + "odd-metrics-nodes": odd,
+    }
+
+
+def _form(value: MetricRecordValues) -> tuple[int, ...] | None:
+    """Return the shape of a metric, None if it is not finite."""
+    try:
+        values: NDArray[np.float64] = np.asarray(value, dtype=np.float64)
+    except OverflowError:  # an integer beyond all floats
+        return None
+    return values.shape if np.isfinite(values).all() else None
+
+
+def _told_again(reply: Reply, count_key: str) -> RecordDict:
+    """Return a reply's content with the metrics that count."""
+    (name,) = reply.content.metric_records
+    metrics = MetricRecord({**reply.metrics, count_key: reply.examples})
+    return RecordDict({**reply.content, name: metrics})

@@ -1,4 +1,4 @@
-"""Where a training stands after a round, in one file: model, rule's state, the inner strategy's arrays."""
+"""Where a training stands after a round, in one file: the model, and what rule and strategy remember."""
 
 import logging
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
 from .._support.arrays import UNREADABLE, read_arrays, write_arrays
-from ..aggregators.states import restored_state, state_arrays
-from ..core import Aggregate, Bound
+from ..aggregators.states import memory_arrays, restored_memory
+from ..core import Memory, Rule
 from ..errors import DataError
 from .decoding import encoded, numbers_in
 
@@ -20,6 +20,7 @@ __all__ = ["Progress", "load_progress", "restore_inner", "save_progress"]
 
 Array = NDArray[Any]
 
+INNER = "inner."
 #: Set anew by an inner strategy when a round starts.
 PASSING = {"current_arrays"}
 
@@ -32,12 +33,11 @@ class Progress:
 
     round: int
     arrays: ArrayRecord
-    state: Any = None  # the rule's
-    previous: list[Array] | None = None  # the last update, if the rule asks for it
+    memory: Memory  # the rule's state, and the last update if the rule asks for it
     inner: dict[str, Array] = field(default_factory=dict)  # the inner strategy's arrays, by attribute and key
 
 
-def save_progress(path: Path, progress: Progress, *, rule: Bound[Aggregate], inner: Strategy) -> None:
+def save_progress(path: Path, progress: Progress, *, rule: Rule, inner: Strategy) -> None:
     """Write the checkpoint, whole or not at all."""
     arrays: dict[str, Array] = {
         "round": np.array(progress.round),
@@ -46,30 +46,24 @@ def save_progress(path: Path, progress: Progress, *, rule: Bound[Aggregate], inn
     }
     for i, array in enumerate(progress.arrays.values()):
         arrays[f"array.{i}"] = numbers_in(array)
-    for i, values in enumerate(progress.previous or ()):
-        arrays[f"previous.{i}"] = values
     for name, value in vars(inner).items():
         if name not in PASSING:
-            arrays |= {f"inner.{name}.{key}": part for key, part in _parts(value)}
-    write_arrays(path, arrays | state_arrays(rule, progress.state))
+            arrays |= {f"{INNER}{name}.{key}": part for key, part in _parts(value)}
+    write_arrays(path, arrays | memory_arrays(rule, progress.memory))
 
 
-def load_progress(path: Path, *, rule: Bound[Aggregate], like: ArrayRecord) -> Progress:
+def load_progress(path: Path, *, rule: Rule, like: ArrayRecord) -> Progress:
     """Return what was saved; a DataError if the file is damaged or of a model unlike the one given."""
     try:
         arrays = read_arrays(path)
         names = arrays.pop("names").tolist()
         record = ArrayRecord({name: encoded(arrays.pop(f"array.{i}")) for i, name in enumerate(names)})
         number, made_by = int(arrays.pop("round")), str(arrays.pop("rule"))
-        groups: dict[str, dict[str, Array]] = {"previous": {}, "inner": {}, "state": {}}
-        for name, values in arrays.items():
-            groups[name.partition(".")[0]][name] = values
+        inner = {name: arrays.pop(name) for name in [*arrays] if name.startswith(INNER)}
         if made_by != repr(rule):
             log.warning("%s was made with %s; the state of %s starts anew", path, made_by, rule.name)
-            groups["state"] = {}
-        previous = [groups["previous"][f"previous.{i}"] for i in range(len(groups["previous"]))] or None
-        inner = {name.removeprefix("inner."): values for name, values in groups["inner"].items()}
-        progress = Progress(number, record, restored_state(rule, groups["state"]), previous, inner)
+            arrays = {}
+        progress = Progress(number, record, restored_memory(rule, arrays), inner)
     except UNREADABLE as error:
         raise DataError(f"{path} is no checkpoint, or a damaged one: {error}") from None
     if _forms(record) != _forms(like):
@@ -81,7 +75,7 @@ def restore_inner(inner: Strategy, progress: Progress) -> None:
     """Give an inner strategy back the arrays (momenta, say) that it had."""
     found: dict[str, dict[str, Array]] = {}
     for name, values in progress.inner.items():
-        attribute, _, key = name.partition(".")
+        attribute, _, key = name.removeprefix(INNER).partition(".")
         found.setdefault(attribute, {})[key] = values
     for attribute, parts in found.items():
         numbered = [f"[{i}]" for i in range(len(parts))]

@@ -1,22 +1,18 @@
 """What nodes reply, sorted into what can be used and what cannot, and why. Nothing they send raises."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
+from flwr.app import ArrayRecord, Message, MetricRecordValues, RecordDict
 from flwr.common.constant import SUPERLINK_NODE_ID
 from numpy.typing import NDArray
 
-from ..buffers import buffer_problem
 from ..screening import examples_held
 from ..updates.layout import Unfit
 from .decoding import Code, Refusal, numbers_in, shortened
-from .model import Model
 
-__all__ = ["Refused", "Reply", "Sorted", "sorted_replies"]
+__all__ = ["Refused", "Reply", "sorted_replies"]
 
 Array = NDArray[Any]
 
@@ -27,10 +23,9 @@ class Reply:
 
     node: int
     examples: float
-    metrics: MetricRecord
+    metrics: Mapping[str, MetricRecordValues]
     content: RecordDict
-    params: list[Array] = field(default_factory=list)  # in the order of the model's
-    buffers: dict[str, Array] = field(default_factory=dict)
+    model: dict[str, Array]  # by name, as views; empty in evaluation
 
 
 @dataclass(frozen=True)
@@ -42,17 +37,13 @@ class Refused:
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
-class Sorted:
-    """The replies of a round: those that can be used, and the others."""
-
-    good: list[Reply]
-    refused: list[Refused]
-
-
 def sorted_replies(
-    replies: Iterable[Message], *, model: Model | None, asked: Collection[int] | None, count_key: str
-) -> Sorted:
+    replies: Iterable[Message],
+    *,
+    model: Mapping[str, Array] | None,
+    asked: Collection[int],
+    count_key: str,
+) -> tuple[list[Reply], list[Refused]]:
     """Return the replies that can be used, and why the others cannot; without a model, only metrics count."""
     good: list[Reply] = []
     refused: list[Refused] = []
@@ -63,7 +54,7 @@ def sorted_replies(
             node = int(message.metadata.src_node_id)
             if _is_notice(message, node, asked):
                 continue
-            if node in seen or (asked is not None and node not in asked):
+            if node in seen or node not in asked:
                 raise Refusal(Code.UNASKED, "a second reply" if node in seen else "was not asked")
             seen.add(node)
             good.append(_read(message, node, model, count_key))
@@ -72,17 +63,16 @@ def sorted_replies(
         except Exception as error:  # a stranger's message may fail in any way when it is read
             refused.append(Refused(node, Code.UNREADABLE, f"cannot be read: {type(error).__name__}"))
     good.sort(key=lambda reply: reply.node)  # who answers first must not change a bit of the result
-    good, unlike = _of_one_form(good)
-    silent = [Refused(node, Code.SILENT, "no reply came") for node in sorted({*(asked or ())} - seen)]
-    return Sorted(good, [*refused, *unlike, *silent])
+    silent = [Refused(node, Code.SILENT, "no reply came") for node in sorted({*asked} - seen)]
+    return good, [*refused, *silent]
 
 
-def _is_notice(message: Message, node: int, asked: Collection[int] | None) -> bool:
-    """Say whether the SuperLink itself tells that a node is gone, without naming it: that node is silent."""
-    return node == SUPERLINK_NODE_ID and node not in (asked or ()) and bool(message.has_error())
+def _is_notice(message: Message, node: int, asked: Collection[int]) -> bool:
+    """Return whether the SuperLink itself says that a node is gone; that node is silent, and not named."""
+    return node == SUPERLINK_NODE_ID and node not in asked and bool(message.has_error())
 
 
-def _read(message: Message, node: int, model: Model | None, count_key: str) -> Reply:
+def _read(message: Message, node: int, model: Mapping[str, Array] | None, count_key: str) -> Reply:
     if message.has_error():
         said = shortened(message.error.reason, 200)
         raise Refusal(Code.ERROR, f"reported error {message.error.code}: {said}")
@@ -101,59 +91,18 @@ def _read(message: Message, node: int, model: Model | None, count_key: str) -> R
         examples = examples_held(metrics[0][count_key])
     except Unfit as reason:
         raise Refusal(Code.EXAMPLES, str(reason)) from None
-    if not all(map(_is_finite, metrics[0].values())):
-        raise Refusal(Code.METRICS, "has metrics that are not finite")
-    reply = Reply(node, examples, metrics[0], content)
-    if model is not None:
-        _take_arrays(reply, arrays[0], model)
-    return reply
+    return Reply(node, examples, metrics[0], content, {} if model is None else _arrays(arrays[0], model))
 
 
-def _is_finite(value: Any) -> bool:
-    try:
-        return bool(np.isfinite(np.asarray(value, dtype=np.float64)).all())
-    except OverflowError:  # an integer beyond all floats
-        return False
-
-
-def _take_arrays(reply: Reply, sent: ArrayRecord, model: Model) -> None:
-    wanted = model.record.keys()
-    missing, extra = wanted - sent.keys(), sent.keys() - wanted
+def _arrays(sent: ArrayRecord, model: Mapping[str, Array]) -> dict[str, Array]:
+    missing, extra = model.keys() - sent.keys(), sent.keys() - model.keys()
     if missing or extra:
         named = shortened(sorted(missing or extra)[0])
         raise Refusal(Code.NAMES, f"{len(missing)} arrays missing, {len(extra)} too many: {named}, say")
-    for name in wanted:
-        own = model.params.get(name)
+    found = {}
+    for name, own in model.items():
         try:
-            values = numbers_in(sent[name], like=model.buffers[name] if own is None else own)
+            found[name] = numbers_in(sent[name], like=own)
         except Refusal as reason:
             raise Refusal(reason.code, f"{name}: {reason}") from None
-        if own is None:
-            reply.buffers[name] = values
-        else:
-            reply.params.append(values)
-    problem = buffer_problem(reply.buffers, model.buffers)
-    if problem is not None:
-        raise Refusal(Code.VALUES, problem)
-
-
-def _of_one_form(replies: list[Reply]) -> tuple[list[Reply], list[Refused]]:
-    """Return the replies whose metrics have the keys that most have, and the others."""
-    forms = [
-        frozenset((key, len(value) if isinstance(value, list) else None) for key, value in r.metrics.items())
-        for r in replies
-    ]
-    if not forms:
-        return [], []
-    common, _ = Counter(forms).most_common(1)[0]
-    good = [reply for reply, form in zip(replies, forms, strict=True) if form == common]
-    unlike = [
-        Refused(
-            reply.node,
-            Code.METRICS,
-            f"its metrics differ from most: {shortened(sorted(key for key, _ in form ^ common)[0])}, say",
-        )
-        for reply, form in zip(replies, forms, strict=True)
-        if form != common
-    ]
-    return good, unlike
+    return found

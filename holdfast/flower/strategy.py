@@ -14,16 +14,17 @@ from flwr.serverapp.strategy import Result, Strategy
 from flwr.supercore import log as flower_log
 from numpy.typing import NDArray
 
-from ..aggregators import fedavg
-from ..buffers import BUFFERS, combined_buffers
-from ..core import Aggregate, Bound, bind
+from .._support.counting import check_whole
+from ..core import Aggregate, Memory, Rule, bind
+from ..defending import Defended, defend
 from ..diagnostics import Diagnostics, Dropped
-from ..errors import InputError, TooFewClientsError
-from ..screening import defend
+from ..errors import InputError
+from ..screening import screen
+from ..updates.forms import BUFFERS
 from .decoding import Code
 from .inner import sampler_of, stepped_by
-from .metrics import OWN, averaged_metrics, diagnosed, refusals
-from .model import Model, Reference, moved, own_update
+from .metrics import OWN, averaged_metrics, capped_examples, common_metrics, diagnosed, left_out
+from .model import Reference, model_arrays, model_record, own_update
 from .progress import Progress, load_progress, restore_inner, save_progress
 from .replies import Refused, Reply, sorted_replies
 
@@ -40,21 +41,21 @@ class Robust(Strategy):
     `rule` is a rule with its settings. `inner` is a strategy (FedAdam, FedProx, ...) that gets the defended
     model as the only reply, so that it samples and takes its server step; without one, Flower's FedAvg
     samples, and takes its arguments from here (`fraction_train`, `min_available_nodes`, ...). With fewer than
-    `min_replies` good replies the model stays as it is: of two, no rule can tell who is wrong. `buffers` are
-    the names, or patterns, of arrays that are no parameters. `reference` gives the server's own model to
-    rules that ask for it (FLTrust). `checkpoint` is a file that holds where the training stands after each
-    round, and `resume` starts from it. `explain` measures every node, for a bit more time; `seed` is for
-    rules that draw.
+    `min_replies` usable replies the model stays as it is: of two, no rule can tell who is wrong. `buffers`
+    names arrays that are no parameters, by patterns. `reference` trains the model on the server's own data,
+    for rules that ask for it (FLTrust). `checkpoint` is a file that holds where the training stands after
+    each round, and `resume` starts from it. `explain` measures every node, which takes a little longer;
+    `seed` is for rules that draw noise.
 
     >>> from holdfast import invariant
-    >>> strategy = Robust(bind(invariant, alpha=0.25), fraction_train=0.5, min_available_nodes=4)
+    >>> strategy = Robust(invariant(alpha=0.25), fraction_train=0.5, min_available_nodes=4)
     >>> print(strategy.rule)
     invariant(tau=0.6, alpha=0.25, strict=False)
     """
 
     def __init__(
         self,
-        rule: Bound[Aggregate] | Callable[..., Aggregate],
+        rule: Rule | Callable[..., Aggregate],
         *,
         inner: Strategy | None = None,
         min_replies: int = 3,
@@ -67,7 +68,8 @@ class Robust(Strategy):
         **sampling: Any,
     ) -> None:
         """Check what is set; `sampling` are the arguments of Flower's FedAvg."""
-        self.rule = rule if isinstance(rule, Bound) else bind(rule)
+        self.rule: Rule = bind(rule)
+        self.rule.check_complete()
         self.inner = sampler_of(inner, sampling)
         self.steps = inner is not None
         self.min_replies = min_replies
@@ -80,16 +82,15 @@ class Robust(Strategy):
                 f"{self.rule.name} needs the server's own update: pass reference=, a function that takes the"
                 " global model (a dict of arrays) and returns it trained on data the server trusts"
             )
-        if not isinstance(min_replies, int) or min_replies < 1:
-            raise InputError(f"min_replies must be a whole number of at least 1; got {min_replies!r}")
+        check_whole("min_replies", min_replies, at_least=1)
         if resume and checkpoint is None:
             raise InputError("resume=True needs checkpoint=, the file to start from")
         #: What the last round said of itself, for whoever wants more than numbers.
         self.diagnostics: Diagnostics | None = None
-        self._model: Model | None = None
+        self._record: ArrayRecord | None = None  # the global model as it was sent out
+        self._model: dict[str, Array] = {}  # and its arrays by name
         self._asked: set[int] = set()
-        self._state: Any = None
-        self._previous: list[Array] | None = None
+        self._state = Memory()
         self._rounds_before = 0
 
     def summary(self) -> None:
@@ -101,7 +102,8 @@ class Robust(Strategy):
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
         """Keep the global model, and let the inner strategy sample nodes."""
-        self._model = Model.of(arrays, buffers=self.buffers)
+        self._record, self._model = arrays, model_arrays(arrays)
+        screen({}, base=self._model, buffers=self.buffers)  # raises before nodes train what cannot be used
         number = server_round + self._rounds_before
         messages = list(self.inner.configure_train(number, arrays, config, grid))
         self._asked = {message.metadata.dst_node_id for message in messages}
@@ -111,35 +113,29 @@ class Robust(Strategy):
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
         """Return the next global model, the same if too few replies are good, and what there is to say."""
-        if self._model is None:
+        if self._record is None:
             raise InputError("aggregate_train came before configure_train: the global model is not known")
-        model, number = self._model, server_round + self._rounds_before
         if not self._asked:
-            return model.record, None
-        found = sorted_replies(replies, model=model, asked=self._asked, count_key=self._count_key)
-        self._tell(found.refused)
-        result = self._defended(model, found.good, number)
-        said = result.diagnostics
-        assert said is not None
-        nodes = set(said.clients)
-        used = [reply for reply in found.good if reply.node in nodes]
-        refused = [
-            *found.refused,
-            *(Refused(drop.client, Code.VALUES, drop.reason) for drop in said.dropped),
-        ]
-        arrays = self._stepped(model, result, used, number) if said.aggregated else None
+            return self._record, None
+        number = server_round + self._rounds_before
+        good, refused = self._sorted(replies, self._model)
+        result = self._defended(good, number)
+        said, nodes = result.diagnostics, set(result.diagnostics.clients)
+        refused += [Refused(drop.client, Code.VALUES, drop.reason) for drop in said.dropped]
+        used, _ = capped_examples([reply for reply in good if reply.node in nodes])
+        used, odd = common_metrics(used, count_key=self._count_key)
+        arrays = self._next_model(result, used, number) if said.aggregated else None
+        dropped = tuple(Dropped(one.node, one.reason) for one in refused)
+        self.diagnostics = replace(said, aggregated=arrays is not None, dropped=dropped)
         if arrays is None:
-            arrays, said = model.record, replace(said, aggregated=False)
+            arrays = self._record
         else:
             self._state = result.state
-            self._previous = list(result.update) if self.rule.needs("previous") else None
-        dropped = tuple(Dropped(one.node, one.reason) for one in refused)
-        self.diagnostics = replace(said, dropped=dropped)
         if self.checkpoint is not None:
-            progress = Progress(number, arrays, self._state, self._previous)
+            progress = Progress(number, arrays, self._state)
             save_progress(self.checkpoint, progress, rule=self.rule, inner=self.inner)
-        metrics = self._averaged(used, "train_metrics_aggr_fn")
-        return arrays, MetricRecord(metrics | diagnosed(said) | refusals(refused))
+        averages = self._averaged(used, "train_metrics_aggr_fn")
+        return arrays, MetricRecord(averages | diagnosed(self.diagnostics) | left_out(refused, odd))
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -154,12 +150,15 @@ class Robust(Strategy):
         """Return the metrics of all replies that can be, averaged by examples, and who was left out."""
         if not self._asked:
             return None
-        found = sorted_replies(replies, model=None, asked=self._asked, count_key=self._count_key)
-        self._tell(found.refused)
-        if not found.good:
+        good, refused = self._sorted(replies, None)
+        if not good:
             log.error("no usable reply: round %d is not evaluated", server_round + self._rounds_before)
-        metrics = self._averaged(found.good, "evaluate_metrics_aggr_fn")
-        return MetricRecord({**metrics, OWN + "used": len(found.good), **refusals(found.refused)})
+        used, notes = capped_examples(good)
+        for note in notes:
+            log.warning("%s: %s", self.rule.name, note)
+        used, odd = common_metrics(used, count_key=self._count_key)
+        averages = self._averaged(used, "evaluate_metrics_aggr_fn")
+        return MetricRecord({**averages, OWN + "used": len(used), **left_out(refused, odd)})
 
     def start(
         self,
@@ -172,15 +171,13 @@ class Robust(Strategy):
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
     ) -> Result:
         """Run the rounds, with `resume` those that the checkpoint has not seen; num_rounds counts all."""
-        self._state, self._previous, self._rounds_before = None, None, 0
-        before = 0
+        self._state, before = Memory(), 0
         if self.resume and self.checkpoint is not None and self.checkpoint.exists():
             progress = load_progress(self.checkpoint, rule=self.rule, like=initial_arrays)
-            initial_arrays, self._state = progress.arrays, progress.state
-            self._previous, self._rounds_before = progress.previous, progress.round
+            initial_arrays, self._state, before = progress.arrays, progress.memory, progress.round
             restore_inner(self.inner, progress)
-            before = progress.round
-            flower_log(INFO, "Going on after round %d of %d", before, num_rounds)
+            flower_log(INFO, "Resuming after round %d of %d", before, num_rounds)
+        self._rounds_before = before
         evaluate = evaluate_fn and (lambda number, arrays: evaluate_fn(number + before, arrays))
         result = super().start(
             grid,
@@ -207,9 +204,13 @@ class Robust(Strategy):
     def _count_key(self) -> str:
         return str(getattr(self.inner, "weighted_by_key", "num-examples"))
 
-    def _tell(self, refused: Iterable[Refused]) -> None:
+    def _sorted(
+        self, replies: Iterable[Message], model: dict[str, Array] | None
+    ) -> tuple[list[Reply], list[Refused]]:
+        good, refused = sorted_replies(replies, model=model, asked=self._asked, count_key=self._count_key)
         for one in refused:
             log.warning("%s dropped %s", self.rule.name, Dropped(one.node, one.reason))
+        return good, refused
 
     def _averaged(self, replies: Sequence[Reply], own_function: str) -> dict[str, Any]:
         average = getattr(self.inner, own_function, None)
@@ -217,61 +218,34 @@ class Robust(Strategy):
             average = None
         return averaged_metrics(replies, count_key=self._count_key, average=average)
 
-    def _defended(self, model: Model, replies: Sequence[Reply], number: int) -> Aggregate:
-        """Return what the rule makes of the replies."""
-        if len(replies) < self.min_replies:
-            return self._undefended(f"{len(replies)} good replies; min_replies is {self.min_replies}")
-        base = list(model.params.values())
+    def _defended(self, replies: Sequence[Reply], number: int) -> Defended:
+        """Return what the rule makes of the replies, without the update, whose room is soon needed."""
         reference = None
-        if self.rule.needs("reference"):
-            assert self.reference is not None
-            reference = own_update(model, self.reference)
-        rng = np.random.default_rng(None if self.seed is None else [self.seed, number])
-        try:
-            result = defend(
-                [reply.params for reply in replies],
-                self.rule,
-                base=base,
-                params=base if self.rule.needs("params") else None,
-                weights=[reply.examples for reply in replies],
-                clients=[reply.node for reply in replies],
-                state=self._state,
-                previous=self._previous,
-                reference=reference,
-                rng=rng,
-                explain=self.explain,
-            )
-        except TooFewClientsError as error:
-            return self._undefended(str(error))
-        said = result.diagnostics
-        if said is not None and said.aggregated and len(said.clients) < self.min_replies:
-            return self._undefended(
-                f"{len(said.clients)} good replies; min_replies is {self.min_replies}", said.dropped
-            )
-        return result
-
-    def _undefended(self, why: str, dropped: tuple[Dropped, ...] = ()) -> Aggregate:
-        """Return what stands for a round without an update, loudly."""
-        log.error("%s did not aggregate, the model stays as it is: %s", self.rule.name, why)
-        said = Diagnostics(self.rule.name, (), dropped, aggregated=False, notes=(why,))
-        return Aggregate(None, self._state, said)
-
-    def _stepped(
-        self, model: Model, result: Aggregate, used: Sequence[Reply], number: int
-    ) -> ArrayRecord | None:
-        """Return the next global model: the defended one, or what the inner strategy makes of it."""
-        buffers = combined_buffers(
-            [reply.buffers for reply in used],
-            base=model.buffers,
-            weights=[reply.examples for reply in used],
-            averaged=self.rule.function is fedavg,
-            clients=[reply.node for reply in used],
+        if self.rule.needs("reference") and self.reference is not None:
+            reference = own_update(self._model, self.reference)
+        result = defend(
+            {reply.node: reply.model for reply in replies},
+            self.rule,
+            base=self._model,
+            weights={reply.node: reply.examples for reply in replies},
+            state=self._state,
+            reference=reference,
+            rng=np.random.default_rng(None if self.seed is None else [self.seed, number]),
+            min_clients=self.min_replies,
+            buffers=self.buffers,
+            explain=self.explain,
         )
-        record = moved(model, result.update, buffers)
-        if record is not None and self.steps:
-            metrics = averaged_metrics(used, count_key=self._count_key, average=None)
-            metrics[self._count_key] = max(1, round(sum(reply.examples for reply in used)))
-            record = stepped_by(self.inner, model, record, MetricRecord(metrics), number)
-        if record is None:
-            log.error("the new model would not be finite: it stays as it is")
-        return record
+        return replace(result, update=None)
+
+    def _next_model(self, result: Defended, used: Sequence[Reply], number: int) -> ArrayRecord | None:
+        """Return the defended model, or what the inner strategy makes of it; None if that is not finite."""
+        record = model_record(result.model)
+        if not self.steps:
+            return record
+        metrics = averaged_metrics(used, count_key=self._count_key)
+        metrics[self._count_key] = max(1, round(sum(reply.examples for reply in used)))
+        params = {name: own for name, own in self._model.items() if name not in result.buffers}
+        stepped = stepped_by(self.inner, record, MetricRecord(metrics), number, params=params)
+        if stepped is None:
+            log.error("the step of the inner strategy would not be finite: the model stays as it is")
+        return stepped

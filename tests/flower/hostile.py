@@ -151,10 +151,17 @@ HOSTILE = {
     "NaN num-examples": (with_metrics(**{"num-examples": float("nan")}), Code.EXAMPLES),
     "infinite num-examples": (with_metrics(**{"num-examples": float("inf")}), Code.EXAMPLES),
     "a list of num-examples": (with_metrics(**{"num-examples": [1, 2]}), Code.EXAMPLES),
-    "a missing metric": (with_metrics(train_loss=None), Code.METRICS),
-    "an extra metric": (with_metrics(more=1.0), Code.METRICS),
-    "a list for a metric": (with_metrics(train_loss=[0.5]), Code.METRICS),
-    "a NaN metric": (with_metrics(train_loss=float("nan")), Code.METRICS),
-    "an infinite metric": (with_metrics(train_loss=float("-inf")), Code.METRICS),
-    "a metric beyond all floats": (with_metrics(train_loss=10**400), Code.METRICS),
+}
+
+#: name: what a node replies whose metrics are odd, and whose model and count of examples are not
+ODD_METRICS = {
+    "a missing metric": with_metrics(train_loss=None),
+    "an extra metric": with_metrics(more=1.0),
+    "an extra metric with a line of its own": with_metrics(**{"a\nINFO: all is well": 1.0}),
+    "a list for a metric": with_metrics(train_loss=[0.5]),
+    "an empty list for a metric": with_metrics(train_loss=[]),
+    "a NaN metric": with_metrics(train_loss=float("nan")),
+    "an infinite metric": with_metrics(train_loss=float("-inf")),
+    "a metric beyond all floats": with_metrics(train_loss=10**400),
+    "a NaN in an extra list": with_metrics(more=[1.0, float("nan")]),
 }

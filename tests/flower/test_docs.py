@@ -33,7 +33,7 @@ def test_the_defended_app_runs_as_it_stands(capsys):
 def test_the_other_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
-    exec("from holdfast import bind, invariant\nfrom holdfast.flower import Robust\n", names)
+    exec("from holdfast import invariant\nfrom holdfast.flower import Robust\n", names)
     for block in blocks()[1:]:
         exec(block, names)
         strategy = names["strategy"]

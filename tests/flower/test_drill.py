@@ -3,34 +3,36 @@
 import logging
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
-pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast[flower]'")
+pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast-fl[flower]'")
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.supercore.task_identity import TaskIdentity
 
-from holdfast import InputError, bind
+from holdfast import InputError
 from holdfast.flower.drill import Drill, crash, fail, nan
 from holdfast.lab.attacks import alie, boost, edge_case, gaussian, neurotoxin, sign_flip, value_trigger
 from holdfast.lab.data import digits, phishing
 from holdfast.lab.scenario import Attack
+from holdfast.lab.training import sgd
 
 BASE = {"weight": np.array([[1.0, 2.0]], np.float32), "bias": np.array([3.0]), "steps": np.array([7])}
 STEP = np.array([0.5, -0.5, 2.0])
 RED_TEAM = Drill(
     {
-        "flip": Attack("flip", crafts=(bind(sign_flip, factor=2.0),)),
-        "late": Attack("late", crafts=(bind(sign_flip),), rounds=range(3, 5)),
-        "noise": Attack("noise", crafts=(bind(gaussian, sigma=0.1),)),
-        "both": Attack("both", crafts=(bind(sign_flip), bind(boost, factor=10.0))),
-        "hidden": Attack("hidden", crafts=(bind(neurotoxin, kept=0.7),)),
-        "nan": Attack("nan", crafts=(bind(nan),)),
-        "fail": Attack("fail", crafts=(bind(fail),)),
-        "backdoor": Attack("backdoor", backdoor=bind(value_trigger), poison_fraction=0.25),
+        "flip": Attack("flip", crafts=(partial(sign_flip, factor=2.0),)),
+        "late": Attack("late", crafts=(sign_flip,), rounds=range(3, 5)),
+        "noise": Attack("noise", crafts=(partial(gaussian, sigma=0.1),)),
+        "both": Attack("both", crafts=(sign_flip, partial(boost, factor=10.0))),
+        "hidden": Attack("hidden", crafts=(partial(neurotoxin, kept=0.7),)),
+        "nan": Attack("nan", crafts=(nan,)),
+        "fail": Attack("fail", crafts=(fail,)),
+        "backdoor": Attack("backdoor", backdoor=value_trigger, poison_fraction=0.25),
     }
 )
 
@@ -181,7 +183,7 @@ def test_examples_stay_as_they_are_without_a_backdoor(node):
 
 def test_poisoning_refuses_a_run_that_is_no_drill():
     data = digits()
-    red_team = Drill({"edge": Attack("edge", backdoor=bind(edge_case, pool="turned", target=1))})
+    red_team = Drill({"edge": Attack("edge", backdoor=partial(edge_case, pool="turned", target=1))})
     with pytest.raises(InputError, match="this run is none"):
         red_team.poisoned(
             data.x_train, data.y_train, instruction(), context({}, {"drill": "edge"}), data=data
@@ -201,7 +203,7 @@ def test_parts_that_are_no_pairs_are_refused(parts):
 
 @pytest.mark.parametrize(
     "attack",
-    [Attack("x", crafts=(bind(alie),)), Attack("x", colludes=True), Attack("x", train=bind(sign_flip))],
+    [Attack("x", crafts=(alie,)), Attack("x", colludes=True), Attack("x", train=partial(sgd, lr=0.1))],
     ids=["sees the others", "colludes", "trains its own way"],
 )
 def test_an_attack_that_one_client_cannot_make_is_refused(attack):

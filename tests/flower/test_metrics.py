@@ -1,27 +1,92 @@
-"""Metrics of screened replies: averaged by examples, bounded, with medians beside them."""
+"""Metrics: averaged by examples, bounded, with medians beside them; they never decide about a model."""
 
 import numpy as np
 import pytest
 from flwr.app import ConfigRecord, MetricRecord, RecordDict
 from flwr.serverapp.strategy import FedAvg
 
-from holdfast import invariant
+from holdfast import fedavg, invariant
 from holdfast.flower import Robust
 
+from .hostile import ODD_METRICS
 from .nodes import NODES, Federation, content, model, one_round, record, trained
 
 
 def evaluated(strategy, said):
-    """Return what the strategy makes of evaluations, [(examples, accuracy), ...]."""
+    """Return what the strategy makes of evaluations, [(examples, accuracy), ...] or a list of metrics."""
+    told = [
+        one if isinstance(one, dict) else {"num-examples": one[0], "accuracy": one[1], "parts": [one[1], 1.0]}
+        for one in said
+    ]
     behave = {
-        node: lambda message, said=one: RecordDict(
-            {"m": MetricRecord({"num-examples": said[0], "accuracy": said[1], "parts": [said[1], 1.0]})}
-        )
-        for node, one in enumerate(said)
+        node: lambda message, one=one: RecordDict({"m": MetricRecord(one)}) for node, one in enumerate(told)
     }
     federation = Federation(behave, nodes=())
     messages = strategy.configure_evaluate(1, record(model()), ConfigRecord(), federation)
     return strategy.aggregate_evaluate(1, federation.send_and_receive(messages))
+
+
+@pytest.mark.parametrize("rule", [fedavg, invariant], ids=str)
+@pytest.mark.parametrize("case", ODD_METRICS)
+def test_odd_metrics_cost_a_node_those_metrics_and_never_its_model(case, rule, caplog):
+    found, metrics, _ = one_round(Robust(rule), {11: ODD_METRICS[case]})
+    plain, expected, _ = one_round(Robust(rule))
+    for name, values in plain.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+    assert metrics["holdfast-used"] == 5
+    assert metrics["holdfast-dropped"] == 0
+    assert metrics["holdfast-odd-metrics-nodes"] == [11]
+    assert expected["holdfast-odd-metrics-nodes"] == []
+    assert metrics.keys() == expected.keys()
+    assert metrics["train_loss"] == metrics["holdfast-median-train_loss"] == 0.5
+    assert "client 11: averages do without 1 of its metrics" in caplog.text
+    assert "\nINFO: all is well" not in caplog.text
+
+
+@pytest.mark.parametrize("odd", [{}, {"accuracy": float("nan")}, {"accuracy": [0.1]}, {"accurcy": 0.1}])
+def test_a_node_with_odd_metrics_is_evaluated_by_those_it_has(odd):
+    good = {"num-examples": 10, "accuracy": 0.8, "loss": 0.2}
+    found = evaluated(Robust(invariant), [good] * 4 + [{"num-examples": 10, "loss": 1.2, **odd}])
+    assert found["accuracy"] == pytest.approx(0.8)
+    assert found["loss"] == pytest.approx(0.4)
+    assert found["holdfast-used"] == 5
+    assert found["holdfast-odd-metrics-nodes"] == [4]
+    assert "accurcy" not in found
+
+
+#: Seventeen honest nodes of which no two report the same metrics, and three attackers who agree.
+PLURALITY = [{"num-examples": 10, "accuracy": 0.8, f"gpu-{node}": 1.0} for node in range(17)]
+PLURALITY += [{"num-examples": 10, "accuracy": [0.0], "score": 1.0}] * 3
+
+
+def test_three_of_twenty_who_agree_on_their_metrics_do_not_decide_about_the_models():
+    behave = {
+        node: lambda message, said=said: content(trained(12), train_loss=None, **said)
+        for node, said in enumerate(PLURALITY)
+    }
+    metrics = one_round(Robust(invariant), behave, nodes=())[1]
+    assert metrics["holdfast-nodes"] == list(range(20))
+    assert metrics["accuracy"] == pytest.approx(0.8)
+
+
+def test_three_of_twenty_who_agree_on_their_metrics_do_not_decide_about_the_others():
+    found = evaluated(Robust(invariant), PLURALITY)
+    assert found["accuracy"] == found["holdfast-median-accuracy"] == pytest.approx(0.8)
+    assert found["holdfast-used"] == 20
+    assert not {"score", "gpu-0"} & found.keys()  # which no majority reports
+
+
+def test_a_metric_without_one_form_that_most_nodes_have_is_left_out():
+    found = evaluated(Robust(invariant), [{"num-examples": 1, "recall": [0.5] * n} for n in (1, 2, 2, 3)])
+    assert "recall" not in found
+    assert found["holdfast-odd-metrics-nodes"] == [0, 1, 2, 3]
+
+
+def test_a_reply_without_metrics_but_its_count_is_used():
+    behave = {node: lambda m: content(trained(12), train_loss=None) for node in NODES}
+    metrics = one_round(Robust(invariant), behave)[1]
+    assert metrics["holdfast-used"] == 5
+    assert metrics["holdfast-odd-metrics-nodes"] == []
 
 
 def test_honest_evaluations_are_averaged_as_flower_averages_them():
@@ -36,7 +101,13 @@ def test_a_node_that_claims_all_examples_does_not_own_the_average(caplog):
     found = evaluated(Robust(invariant), [(100, 0.8)] * 9 + [(99_000_000, 0.0)])
     assert found["accuracy"] == pytest.approx(0.8 * 900 / 1900)
     assert found["holdfast-median-accuracy"] == 0.8
-    assert "node 9 claims 9.9e+07 examples" in caplog.text
+    assert "sample counts above 10 times the median count as 1000: of client 9" in caplog.text
+
+
+def test_the_same_bound_holds_in_training():
+    behave = {11: lambda m: content(trained(11), train_loss=1.5, **{"num-examples": 99_000_000})}
+    metrics = one_round(Robust(invariant), behave)[1]
+    assert metrics["train_loss"] == pytest.approx((100 * 1.5 + 40 * 0.5) / 140)
 
 
 def test_nobody_with_examples_counts_all_alike():
@@ -56,6 +127,21 @@ def test_a_function_of_the_users_own_gets_the_good_replies():
     assert found["holdfast-used"] == 2
     assert one_round(strategy, {11: lambda message: None})[1]["mine"] == 1.5
     assert seen == [(2, "num-examples"), (4, "num-examples")]
+
+
+def test_a_function_of_the_users_own_gets_nothing_that_it_would_stumble_over():
+    seen = []
+
+    def trusting(records, key):
+        said = [dict(record.metric_records["m"]) for record in records]
+        seen.extend(said)
+        return MetricRecord({"best": max(one["accuracy"] for one in said)})
+
+    good = {"num-examples": 10, "accuracy": 0.5}
+    odd = [{**good, "accuracy": float("nan")}, {**good, "more": 9.0}, {**good, "num-examples": 10**7}]
+    found = evaluated(Robust(invariant, evaluate_metrics_aggr_fn=trusting), [good, good, *odd])
+    assert found["best"] == 0.5
+    assert seen == [good, good, good, {**good, "num-examples": 100}]
 
 
 def test_a_function_of_the_users_own_that_fails_does_not_stop_a_round(caplog):

@@ -5,7 +5,7 @@ import pytest
 from flwr.app import MetricRecord
 from flwr.serverapp.strategy import FedAdam, FedAvgM
 
-from holdfast import bind, centered_clipping, invariant, median, sparsefed
+from holdfast import centered_clipping, invariant, median, sparsefed
 from holdfast.errors import DataError
 from holdfast.flower import Robust
 
@@ -13,7 +13,7 @@ from .nodes import Federation, arrays_in, model, record
 
 KINDS = {
     "without state": lambda **to: Robust(invariant, **to),
-    "SparseFed": lambda **to: Robust(bind(sparsefed, kept=0.2), **to),
+    "SparseFed": lambda **to: Robust(sparsefed(kept=0.2), **to),
     "centered clipping": lambda **to: Robust(centered_clipping, **to),
     "FedAdam": lambda **to: Robust(median, inner=FedAdam(), **to),
     "FedAvgM": lambda **to: Robust(median, inner=FedAvgM(server_momentum=0.9), **to),
@@ -76,7 +76,7 @@ def test_without_resume_a_training_starts_anew(tmp_path):
 def test_another_rule_goes_on_with_the_model_and_a_state_of_its_own(tmp_path, caplog):
     path = tmp_path / "training.npz"
     run(Robust(sparsefed, checkpoint=path), 2)
-    result = run(Robust(bind(sparsefed, kept=0.5), checkpoint=path, resume=True), 3)
+    result = run(Robust(sparsefed(kept=0.5), checkpoint=path, resume=True), 3)
     assert [*result.train_metrics_clientapp] == [3]
     assert "the state of sparsefed starts anew" in caplog.text
 
@@ -99,9 +99,9 @@ def test_a_damaged_file_and_one_of_another_model_are_refused(tmp_path):
 
 def test_a_failed_round_is_counted_and_changes_nothing_that_is_stored(tmp_path):
     path = tmp_path / "training.npz"
-    strategy = Robust(bind(sparsefed, kept=0.2), checkpoint=path)
+    strategy = Robust(sparsefed(kept=0.2), checkpoint=path)
     silent = Federation(dict.fromkeys(Federation().behaviours, lambda message: None))
     strategy.start(silent, record(model()), num_rounds=1)
-    resumed = run(Robust(bind(sparsefed, kept=0.2), checkpoint=path, resume=True), 2)
+    resumed = run(Robust(sparsefed(kept=0.2), checkpoint=path, resume=True), 2)
     assert [*resumed.train_metrics_clientapp] == [2]
-    assert bits(resumed) == bits(run(Robust(bind(sparsefed, kept=0.2)), 1))
+    assert bits(resumed) == bits(run(Robust(sparsefed(kept=0.2)), 1))

@@ -9,7 +9,7 @@ from flwr.app import ArrayRecord, Context, MetricRecord
 from flwr.serverapp import Grid, ServerApp
 from flwr.serverapp.strategy import Result
 
-from holdfast import bind, fedavg, invariant
+from holdfast import fedavg, invariant
 from holdfast.flower import Robust
 
 from .task import TASKS, answers, data_of, planted
@@ -23,7 +23,7 @@ def main(grid: Grid, context: Context) -> None:
     if config["drill"]:
         logging.getLogger("flwr").warning("THIS RUN IS A DRILL: nodes that have a part in it attack")
     strategy = Robust(
-        bind(invariant, tau=config["tau"], alpha=config["alpha"]) if config["defended"] else bind(fedavg),
+        invariant(tau=config["tau"], alpha=config["alpha"]) if config["defended"] else fedavg,
         fraction_evaluate=config["fraction-evaluate"],
         min_available_nodes=config["nodes"],
     )

@@ -1,8 +1,9 @@
 """What the app trains: two tasks, each with its data and its network, and the attacks of its drill."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from holdfast import Bound, DataError, bind
+from holdfast.errors import DataError
 from holdfast.flower.drill import Drill, crash, fail, nan
 from holdfast.lab.attacks import Backdoor, boost, distributed_pixels, sign_flip, value_trigger
 from holdfast.lab.data import Dataset, phishing
 from holdfast.lab.data.split import iid
-from holdfast.lab.models import fresh, mlp, small_cnn
+from holdfast.lab.models import build_network, mlp, small_cnn
 from holdfast.lab.scenario import Attack
 
 CIFAR10 = "cifar10_subset_12k.npz"
@@ -23,18 +24,18 @@ CIFAR10 = "cifar10_subset_12k.npz"
 
 @dataclass(frozen=True)
 class Task:
-    data: Bound[Dataset]
-    model: Bound[nn.Module]
+    data: Callable[[], Dataset]
+    model: Callable[[], nn.Module]
     epochs: int
     lr: float
     batch_size: int = 32
 
     def fresh_model(self) -> nn.Module:
-        return fresh(self.model, seed=0)
+        return build_network(self.model, seed=0)
 
 
 def cifar10() -> Dataset:
-    """Return CIFAR-10 from HOLDFAST_DATA: 1,000 images a class to train on, 200 to test on."""
+    """Return CIFAR-10 from HOLDFAST_DATA: 1,000 images per class to train on, 200 to test on."""
     path = Path(os.environ.get("HOLDFAST_DATA", "")) / CIFAR10
     if not os.environ.get("HOLDFAST_DATA") or not path.is_file():
         raise DataError(f"task cifar10 reads {CIFAR10}: set HOLDFAST_DATA to the folder that holds it")
@@ -49,8 +50,8 @@ def cifar10() -> Dataset:
 
 
 TASKS = {
-    "phishing": Task(bind(phishing, n_train=5_000, n_test=1_000), bind(mlp), epochs=2, lr=0.05),
-    "cifar10": Task(bind(cifar10), bind(small_cnn, side=32, n_channels=3), epochs=1, lr=0.02),
+    "phishing": Task(partial(phishing, n_train=5_000, n_test=1_000), mlp, epochs=2, lr=0.05),
+    "cifar10": Task(cifar10, partial(small_cnn, side=32, n_channels=3), epochs=1, lr=0.02),
 }
 
 
@@ -61,11 +62,11 @@ def planted(data: Dataset) -> Backdoor:
 
 RED_TEAM = Drill(
     {
-        "backdoor": Attack("backdoor", backdoor=bind(planted), crafts=(bind(boost, factor=5.0),)),
-        "sign-flip": Attack("sign-flip", crafts=(bind(sign_flip, factor=3.0),)),
-        "nan": Attack("nan", crafts=(bind(nan),)),
-        "fail": Attack("fail", crafts=(bind(fail),)),
-        "crash": Attack("crash", crafts=(bind(crash),), rounds=range(3, 1_000_000)),  # well for two rounds
+        "backdoor": Attack("backdoor", backdoor=planted, crafts=(partial(boost, factor=5.0),)),
+        "sign-flip": Attack("sign-flip", crafts=(partial(sign_flip, factor=3.0),)),
+        "nan": Attack("nan", crafts=(nan,)),
+        "fail": Attack("fail", crafts=(fail,)),
+        "crash": Attack("crash", crafts=(crash,), rounds=range(3, 1_000_000)),  # well for two rounds
     }
 )
 
