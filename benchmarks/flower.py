@@ -1,6 +1,6 @@
-"""Measure Robust beside Flower's own strategies on the same replies: time and peak memory, a process a case.
+"""Measure Robust beside Flower's own strategies on the same replies: time and peak memory, one process per case.
 
-`make bench-flower` runs this for ResNet-18 and writes the table of docs/flower.md; `--width 8` is a try.
+`make bench-flower` runs this for ResNet-18 and writes the table of docs/flower.md; `--width 8` is a quick try.
 """
 
 import argparse

@@ -16,7 +16,7 @@ from ..core import Memory, Rule
 from ..errors import DataError
 from .decoding import encoded, numbers_in
 
-__all__ = ["Progress", "load_progress", "restore_inner", "save_progress"]
+__all__ = ["Standing", "load_progress", "restore_inner", "save_progress"]
 
 Array = NDArray[Any]
 
@@ -28,7 +28,7 @@ log = logging.getLogger("holdfast")
 
 
 @dataclass(frozen=True, eq=False)
-class Progress:
+class Standing:
     """What is known after a round."""
 
     round: int
@@ -37,7 +37,7 @@ class Progress:
     inner: dict[str, Array] = field(default_factory=dict)  # the inner strategy's arrays, by attribute and key
 
 
-def save_progress(path: Path, progress: Progress, *, rule: Rule, inner: Strategy) -> None:
+def save_progress(path: Path, progress: Standing, *, rule: Rule, inner: Strategy) -> None:
     """Write the checkpoint, whole or not at all."""
     arrays: dict[str, Array] = {
         "round": np.array(progress.round),
@@ -52,7 +52,7 @@ def save_progress(path: Path, progress: Progress, *, rule: Rule, inner: Strategy
     write_arrays(path, arrays | memory_arrays(rule, progress.memory))
 
 
-def load_progress(path: Path, *, rule: Rule, like: ArrayRecord) -> Progress:
+def load_progress(path: Path, *, rule: Rule, like: ArrayRecord) -> Standing:
     """Return what was saved; a DataError if the file is damaged or of a model unlike the one given."""
     try:
         arrays = read_arrays(path)
@@ -63,7 +63,7 @@ def load_progress(path: Path, *, rule: Rule, like: ArrayRecord) -> Progress:
         if made_by != repr(rule):
             log.warning("%s was made with %s; the state of %s starts anew", path, made_by, rule.name)
             arrays = {}
-        progress = Progress(number, record, restored_memory(rule, arrays), inner)
+        progress = Standing(number, record, restored_memory(rule, arrays), inner)
     except UNREADABLE as error:
         raise DataError(f"{path} is no checkpoint, or a damaged one: {error}") from None
     if _forms(record) != _forms(like):
@@ -71,7 +71,7 @@ def load_progress(path: Path, *, rule: Rule, like: ArrayRecord) -> Progress:
     return progress
 
 
-def restore_inner(inner: Strategy, progress: Progress) -> None:
+def restore_inner(inner: Strategy, progress: Standing) -> None:
     """Give an inner strategy back the arrays (momenta, say) that it had."""
     found: dict[str, dict[str, Array]] = {}
     for name, values in progress.inner.items():

@@ -25,7 +25,7 @@ from .decoding import Code
 from .inner import sampler_of, stepped_by
 from .metrics import OWN, averaged_metrics, capped_examples, common_metrics, diagnosed, left_out
 from .model import Reference, model_arrays, model_record, own_update
-from .progress import Progress, load_progress, restore_inner, save_progress
+from .progress import Standing, load_progress, restore_inner, save_progress
 from .replies import Refused, Reply, sorted_replies
 
 __all__ = ["Robust"]
@@ -112,7 +112,7 @@ class Robust(Strategy):
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """Return the next global model, the same if too few replies are good, and what there is to say."""
+        """Return the next global model, the same if too few replies are usable, and what there is to say."""
         if self._record is None:
             raise InputError("aggregate_train came before configure_train: the global model is not known")
         if not self._asked:
@@ -132,7 +132,7 @@ class Robust(Strategy):
         else:
             self._state = result.state
         if self.checkpoint is not None:
-            progress = Progress(number, arrays, self._state)
+            progress = Standing(number, arrays, self._state)
             save_progress(self.checkpoint, progress, rule=self.rule, inner=self.inner)
         averages = self._averaged(used, "train_metrics_aggr_fn")
         return arrays, MetricRecord(averages | diagnosed(self.diagnostics) | left_out(refused, odd))
@@ -147,7 +147,7 @@ class Robust(Strategy):
         return messages
 
     def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
-        """Return the metrics of all replies that can be, averaged by examples, and who was left out."""
+        """Return the metrics of all usable replies, averaged by examples, and who was left out."""
         if not self._asked:
             return None
         good, refused = self._sorted(replies, None)
@@ -221,7 +221,7 @@ class Robust(Strategy):
     def _defended(self, replies: Sequence[Reply], number: int) -> Defended:
         """Return what the rule makes of the replies, without the update, whose room is soon needed."""
         reference = None
-        if self.rule.needs("reference") and self.reference is not None:
+        if self.reference is not None and self.rule.needs("reference") and len(replies) >= self.min_replies:
             reference = own_update(self._model, self.reference)
         result = defend(
             {reply.node: reply.model for reply in replies},

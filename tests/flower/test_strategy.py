@@ -154,6 +154,14 @@ def test_a_reference_of_another_form_is_an_error_of_the_caller():
             one_round(Robust(fltrust, reference=lambda arrays, returned=returned: returned))
 
 
+def test_the_server_does_not_train_for_a_round_that_too_few_answered():
+    called = []
+    strategy = Robust(fltrust, reference=lambda arrays: called.append(1) or arrays)
+    metrics = one_round(strategy, dict.fromkeys(NODES[:3], lambda message: None))[1]
+    assert metrics["holdfast-aggregated"] == 0
+    assert not called
+
+
 @pytest.mark.parametrize("n_bad", [3, 4, 5])
 def test_with_too_few_good_replies_the_model_stays_loudly(n_bad, caplog):
     found, metrics, _ = one_round(Robust(fedavg), dict.fromkeys(NODES[:n_bad], nan))
