@@ -12,6 +12,8 @@ from holdfast.report.pages import demo_page, results_page, round_page
 
 from .conftest import HOSTILE
 
+pytestmark = pytest.mark.browser
+
 ROWS = ["FedAvg", "Trimmed mean", "Invariant"]
 
 
