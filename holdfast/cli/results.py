@@ -52,7 +52,7 @@ def pack_command(results: Results = Path("results")) -> None:
     """Move finished results into one file per task, without the details of every client in every round.
 
     >>> pack_command(Path("nowhere"))
-    Packed 0 runs and 0 studies in nowhere.
+    Packed in nowhere: 0 of runs, 0 of studies.
     """
     with errors_shown():
         from ..paper.experiment import runs_folder
@@ -60,7 +60,7 @@ def pack_command(results: Results = Path("results")) -> None:
         from ..runs.results import pack_results
 
         runs, studies = pack_results(runs_folder(results)), pack_studies(studies_folder(results))
-    typer.echo(f"Packed {len(runs)} runs and {len(studies)} studies in {results}.")
+    typer.echo(f"Packed in {results}: {len(runs)} of runs, {len(studies)} of studies.")
 
 
 def _as_dict(run: "Result") -> dict[str, Any]:

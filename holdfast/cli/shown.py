@@ -1,4 +1,4 @@
-"""How a command ends that cannot do what was asked: one line that says why, and an exit code of 1."""
+"""How a command ends that fails or is interrupted: one line that says why, and an exit code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ __all__ = ["errors_shown", "stopping"]
 
 @contextmanager
 def errors_shown() -> Iterator[None]:
-    """Show an error of holdfast, of a file or of a missing extra as one line instead of a traceback."""
+    """Show an error of holdfast or of a file as one line instead of a traceback."""
     try:
         yield
     except HoldfastError as error:
@@ -20,11 +20,6 @@ def errors_shown() -> Iterator[None]:
         raise typer.Exit(1) from None
     except OSError as error:
         typer.secho(f"{error.filename or 'a file'}: {error.strerror or error}", fg="red", err=True)
-        raise typer.Exit(1) from None
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        typer.secho("this needs torch: install holdfast-fl[sim]", fg="red", err=True)
         raise typer.Exit(1) from None
 
 

@@ -11,8 +11,9 @@ from .cifar10_tables import CIFAR10_TABLES
 from .experiment import Document, Experiment
 from .judging import judge
 from .main_claims import MAIN_CLAIMS
-from .main_tables import REAL_TABLES, TABLE1, TABLE4, TABLE5
+from .main_tables import TABLE1, TABLE4, TABLE5
 from .other_claims import OTHER_CLAIMS
+from .own_tables import OWN_TABLES
 from .table import COLUMNS as TASKS
 from .table import REAL, Table
 
@@ -26,7 +27,7 @@ COLUMNS = (*TASKS, *REAL)
 
 #: Every experiment by name; called with scale, n_seeds and tasks, it has its runs.
 EXPERIMENTS: Mapping[str, Table] = MappingProxyType(
-    {table.name: table for table in (TABLE1, TABLE4, TABLE5, *CIFAR10_TABLES, REAL_TABLES)}
+    {table.name: table for table in (TABLE1, TABLE4, TABLE5, *CIFAR10_TABLES, *OWN_TABLES)}
 )
 
 

@@ -1,10 +1,10 @@
-"""The tables on all tasks: 1 (defences), 4 (ablation), 5 (attacks), and public tables beside the paper's."""
+"""The tables on all tasks: 1 (defences), 4 (ablation), 5 (attacks)."""
 
 from dataclasses import replace
 
-from .table import LIKE_CIFAR10, REAL, Row, Table, as_printed
+from .table import LIKE_CIFAR10, Row, Table, as_printed
 
-__all__ = ["REAL_TABLES", "TABLE1", "TABLE4", "TABLE5"]
+__all__ = ["TABLE1", "TABLE4", "TABLE5"]
 
 #: What the paper prints of many rules on phishing: all of the attack gets through, or none of it.
 FOOLED, SPARED = ".999±.001 .999±.001", ".999±.001 .000±.001"
@@ -132,23 +132,4 @@ TABLE5 = Table(
             printed=as_printed(".667±.001 .049±.001", ".683±.001 .335±.001", SPARED),
         ),
     ),
-)
-
-REAL_TABLES = Table(
-    "real_tables",
-    "Real tables beside the stand-in",
-    "Phishing pages by 48 properties of their address and content, and spam by 57 of its words and signs: 50"
-    " clients, 10 of them malicious, 20 per round, 20 rounds of 5 local epochs. Triggers are values that the"
-    " sender can choose and hardly any has. None of it is in the paper.",
-    (
-        Row("No attack", "fedavg", share=0.0),
-        Row("FedAvg", "fedavg"),
-        Row("AND-mask", "and_mask"),
-        Row("Trimmed mean", "trimmed_mean"),
-        Row("Median", "median"),
-        Row("RFA", "rfa"),
-        Row("Krum", "krum"),
-        Row("Invariant"),
-    ),
-    tasks=REAL,
 )

@@ -5,7 +5,8 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from holdfast.cli import app
+from holdfast.cli.commands import app
+from holdfast.runs.results import Result
 
 SMALL = [
     "--rounds",
@@ -33,21 +34,24 @@ def attacked(tmp_path, *more, defence="invariant"):
 def test_a_run_ends_in_a_table_for_newcomers(tmp_path):
     result = attacked(tmp_path)
     assert result.exit_code == 0, result.output
-    assert "2 of 12 clients attack (edge-case)" in result.output
-    assert "of clean test inputs are answered rightly" in result.output
+    assert "3 of 12 clients attack (edge-case)" in result.output
+    assert "of clean test inputs are answered correctly" in result.output
     assert "of inputs with the backdoor get the label that the attackers want" in result.output
     assert "of the model's numbers move in a round" in result.output
-    (stored,) = tmp_path.glob("*.json")
+    (stored,) = (tmp_path / "runs").glob("*.json")
     assert json.loads(stored.read_text())["finished"]
+    assert f"The result {stored.stem} is stored in {tmp_path / 'runs'}." in result.output
     assert result.stderr == ""
 
 
 def test_json_is_one_document_with_every_setting_in_it(tmp_path):
     result = attacked(tmp_path, "--json", "--set", "tau=0.5", "--set", "batched_sgd.lr=0.2", "--seed", 3)
     document = json.loads(result.stdout)
-    assert "invariant(tau=0.5, alpha=0.25, strict=False)" in document["run"]
-    assert "batched_sgd(lr=0.2, momentum=0.0)" in document["run"]
-    assert (document["seed"], len(document["records"])) == (3, 2)
+    description = document["description"]
+    assert description["defence"]["aggregate"] == "invariant(tau=0.5, alpha=0.25, strict=False)"
+    assert description["task"]["train"] == "batched_sgd(lr=0.2, momentum=0.0)"
+    assert description["seed"] == 3
+    assert len(document["rounds"]["accuracy"]) == len(document["records"]) == 2
 
 
 def test_nobody_attacks_unless_asked(tmp_path):
@@ -58,7 +62,7 @@ def test_nobody_attacks_unless_asked(tmp_path):
 
 def test_resume_does_not_make_a_finished_run_again(tmp_path):
     attacked(tmp_path)
-    (stored,) = tmp_path.glob("*.json")
+    (stored,) = (tmp_path / "runs").glob("*.json")
     before = stored.stat().st_mtime_ns
     attacked(tmp_path, "--resume")
     assert stored.stat().st_mtime_ns == before
@@ -66,9 +70,21 @@ def test_resume_does_not_make_a_finished_run_again(tmp_path):
     assert stored.stat().st_mtime_ns > before
 
 
+def interrupt(run, folder, **options):
+    yield Result.start(run)
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_is_answered_with_how_to_resume(tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.runs.recording.run_and_record", interrupt)
+    result = attacked(tmp_path)
+    assert result.exit_code == 130
+    assert "with --resume the same command continues" in result.stderr
+
+
 def test_attackers_have_their_share_of_every_round_if_fixed(tmp_path):
     result = attacked(tmp_path, "--sampling", "fixed", "--malicious", 4, "--json")
-    assert [record["n_attackers"] for record in json.loads(result.stdout)["records"]] == [2, 2]
+    assert json.loads(result.stdout)["rounds"]["n_attackers"] == [2, 2]
 
 
 @pytest.mark.parametrize(
@@ -127,8 +143,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 def test_without_torch_the_extra_is_named():
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from holdfast.cli import app\nsys.argv = ['holdfast', 'run', 'phishing']\napp()"
+        "from holdfast.cli.commands import app\nsys.argv = ['holdfast', 'run', 'phishing']\napp()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "this needs torch: install holdfast[sim]\n"
+    assert done.stderr == "this needs torch: pip install 'holdfast-fl[sim]'\n"

@@ -1,0 +1,46 @@
+import json
+
+import pytest
+
+from holdfast.paper.studies import analyses_of, load_or_make_study
+from holdfast.runs.store import loose_path
+
+from ..runs.tiny import made, stop_after, tiny_run
+from .test_run import holdfast
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with a finished run, one in the making, one that cannot be used, and a study."""
+    made(tiny_run("median"), tmp_path / "runs")
+    stop_after(2, tiny_run(), tmp_path / "runs")
+    broken = tiny_run(seed=1)
+    made(broken, tmp_path / "runs")
+    path = loose_path(broken.key, tmp_path / "runs")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"code": 99}))
+    run = tiny_run(attack="edge-case")
+    load_or_make_study(analyses_of("figure5", scale="smoke")["mimicry"], run, tmp_path)
+    return tmp_path
+
+
+def test_everything_stored_is_listed_one_line_each_and_what_cannot_be_used_with_the_reason(folder):
+    listed = holdfast("results", "list", folder)
+    assert listed.exit_code == 0, listed.output
+    lines = listed.stdout.splitlines()
+    (median,) = [line for line in lines if "median()" in line]
+    assert median.startswith(f"{tiny_run('median').key}  phishing  edge-case  median()  seed 0  Acc ")
+    assert f"{tiny_run().key}  phishing  edge-case  fedavg()  seed 0  2 of 3 rounds" in lines
+    assert any("mimicry(n_kept=(), n_pairs=2) of phishing, seed 0" in line for line in lines)
+    (said,) = listed.stderr.splitlines()
+    assert tiny_run(seed=1).key in said
+    assert "cannot be used: it was made in code epoch 99" in said
+
+
+def test_packing_changes_nothing_of_the_list(folder):
+    before = json.loads(holdfast("results", "list", folder, "--json").stdout)
+    done = holdfast("results", "pack", folder)
+    assert (
+        done.stdout == f"Packed in {folder}: 2 of runs, 1 of studies.\n"
+    )  # the clean run behind the study, too
+    assert {path.name for path in folder.rglob("*.jsonl")} == {"phishing.jsonl"}
+    assert json.loads(holdfast("results", "list", folder, "--json").stdout) == before
