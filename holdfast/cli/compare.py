@@ -78,20 +78,22 @@ def _files(found: dict[str, Any], out: Path) -> list[Path]:
 
 
 def _standings(experiment: dict[str, Any]) -> list[dict[str, Any]]:
-    from ..paper.comparison import ATTACKED, HONEST
-
-    by_place = {(cell["row"], cell["column"]): cell for cell in experiment["cells"]}
-    standings = []
-    for row in experiment["rows"]:
-        attacked, honest = by_place[row, ATTACKED], by_place[row, HONEST]
-        numbers = {
+    """Return the numbers of each defence, under attack and without, and the keys of the runs behind them."""
+    by_row: dict[str, list[dict[str, Any]]] = {}
+    for cell in experiment["cells"]:
+        by_row.setdefault(cell["row"], []).append(cell)
+    return [
+        {
+            "defence": defence,
             "accuracy": attacked["measured"]["accuracy"],
             "attack_success": attacked["measured"]["attack_success"],
             "honest_accuracy": honest["measured"]["accuracy"],
             "honest_success": honest["measured"]["attack_success"],
+            "attacked": attacked["keys"],
+            "honest": honest["keys"],
         }
-        standings.append({"defence": row, **numbers, "attacked": attacked["keys"], "honest": honest["keys"]})
-    return standings
+        for defence, (attacked, honest) in by_row.items()
+    ]
 
 
 def _show(experiment: dict[str, Any], standings: list[dict[str, Any]], seeds: int, files: list[Path]) -> None:

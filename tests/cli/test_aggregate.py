@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -56,6 +57,17 @@ def test_the_report_is_json_and_a_page_whose_names_are_no_markup(round_):
     assert "&lt;script&gt;" in page
     assert "<script>" not in page
     assert "://" not in page
+
+
+def test_a_report_without_jinja_is_refused_before_anything_is_aggregated(round_, monkeypatch):
+    folder, _, _, at, clients = round_
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    common = ("aggregate", *clients, "--base", at, "--out", folder / "next")
+    done = run(*common, "--report", folder / "report.json")
+    assert done.exit_code == 1
+    assert "jinja2 is not installed: pip install 'holdfast-fl[report]'" in done.output
+    assert not (folder / "next").exists()
+    assert run(*common).exit_code == 0
 
 
 @pytest.mark.parametrize(
