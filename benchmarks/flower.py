@@ -1,6 +1,7 @@
-"""Measure Robust beside Flower's own strategies on the same replies: time and peak memory, one process per case.
+"""Measure time and peak memory of Robust and of Flower's own strategies on the same replies.
 
-`make bench-flower` runs this for ResNet-18 and writes the table of docs/flower.md; `--width 8` is a quick try.
+Each case has a process of its own. `make bench-flower` measures ResNet-18 and writes the table of
+docs/flower.md; `--width 8` is a quick try.
 """
 
 import argparse
