@@ -34,15 +34,15 @@ def list_command(results: Results = Path("results"), as_json: options.Json = Fal
         studies, useless = list_studies(studies_folder(results))
     unusable |= useless
     if as_json:
-        listed = {"runs": [_as_dict(run) for run in runs], "studies": studies, "unusable": unusable}
+        about = [{name: study[name] for name in ("key", "description", "version")} for study in studies]
+        listed = {"runs": [_as_dict(run) for run in runs], "studies": about, "unusable": unusable}
         typer.echo(json.dumps(listed, indent=2))
         return
     for run in runs:
         typer.echo(_line(run))
     for study in studies:
-        typer.echo(
-            f"{study['key']}  {study['description']['study']} of {study['task']}, seed {study['seed']}"
-        )
+        what, of = study["description"]["study"], study["description"]["run"]
+        typer.echo(f"{study['key']}  {of['task']['name']}  {what}  seed {of['seed']}")
     for where, reason in unusable.items():
         typer.secho(f"{where} cannot be used: {reason}", fg="red", err=True)
 

@@ -6,13 +6,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import mean, variance
 from types import MappingProxyType
 from typing import Any, Literal
 
 from .. import __version__
 from ..lab.scenario import Run
 from ..runs.results import Result, find_result
-from ..runs.spread import Spread
 
 __all__ = [
     "Cell",
@@ -195,15 +195,12 @@ def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str) -> Document
 
 def _measured(results: Sequence[Result]) -> Document:
     """Return what the runs of a cell came to: after the last round, and over the last few."""
-    spreads = {
-        name: Spread.of(result.last(name) for result in results) for name in ("accuracy", "attack_success")
-    }
-    spreads |= {
-        f"last{LAST}_{name}": Spread.of(_mean(result.series(name)[-LAST:]) for result in results)
-        for name in ("accuracy", "attack_success")
-    }
+    numbers: Document = {}
+    for name in ("accuracy", "attack_success"):
+        numbers[name] = _spread([result.last(name) for result in results])
+        numbers[f"last{LAST}_{name}"] = _spread([_mean(result.series(name)[-LAST:]) for result in results])
     return {
-        **{name: None if spread is None else _plain(spread) for name, spread in spreads.items()},
+        **numbers,
         "kept_fraction": _mean([result.mean("kept_fraction") for result in results]),
         "n_attackers": _mean([result.mean("n_attackers") for result in results]),
         "seconds_a_round": _mean([result.mean("seconds") for result in results]),
@@ -227,10 +224,16 @@ def _run_shown(result: Result) -> Document:
     }
 
 
+def _spread(numbers: Sequence[float | None]) -> Document | None:
+    """Return how numbers, one per seed, lie apart; None where one is missing. The variance is a sample's."""
+    known = [number for number in numbers if number is not None]
+    if not known or len(known) < len(numbers):
+        return None
+    spread = variance(known) if len(known) > 1 else 0.0
+    ends = {"mean": mean(known), "low": min(known), "high": max(known)}
+    return {**ends, "std": spread**0.5, "variance": spread, "values": known}
+
+
 def _mean(numbers: Sequence[float | None]) -> float | None:
-    spread = Spread.of(numbers)
-    return None if spread is None else spread.mean
-
-
-def _plain(spread: Spread) -> Document:
-    return {**asdict(spread), "values": list(spread.values)}
+    spread = _spread(numbers)
+    return None if spread is None else spread["mean"]

@@ -23,9 +23,10 @@ from ..lab.scenario import Run
 from ..lab.simulation import State, load_once, simulate
 from . import store
 from .checkpoints import checkpoint_path, load_checkpoint, model_path, save_checkpoint
-from .results import Result, find_result, stored_record
+from .records import stored_record
+from .results import Result, find_result
 
-__all__ = ["data_checksum", "explain_other_data", "final_state", "find_current", "run_and_record"]
+__all__ = ["check_data", "data_checksum", "final_state", "find_current", "run_and_record"]
 
 log = logging.getLogger("holdfast")
 
@@ -99,30 +100,30 @@ def find_current(run: Run, folder: Path) -> tuple[Result | None, list[str]]:
     (None, [])
     """
     result, unusable = find_result(run, folder)
-    if result is None:
-        return None, unusable
-    reason = explain_other_data(result.data, run.task.data)
-    if reason is None:
-        return result, unusable
-    return None, [*unusable, f"{run.key} in {folder} cannot be used: {reason}"]
+    try:
+        if result is not None:
+            check_data(result.data, run.task.data)
+    except DataError as error:
+        return None, [*unusable, f"{run.key} in {folder} cannot be used: {error}"]
+    return result, unusable
 
 
-def explain_other_data(checksum: str | None, data: Bound[Any]) -> str | None:
-    """Return why a result from examples with this checksum cannot be used; None if it can.
-
-    Where the data is not there, results can still be read.
+def check_data(checksum: str | None, data: Bound[Any]) -> None:
+    """Raise a DataError if today's examples have another checksum; where they are absent, nothing is known.
 
     >>> from holdfast.lab import TASKS
-    >>> explain_other_data("0123456789", TASKS["digits"].data)
-    'it was made from other examples: their checksum was 01234567, now it is 13f449db'
+    >>> check_data("0123456789", TASKS["digits"].data)
+    Traceback (most recent call last):
+    holdfast.errors.DataError: it was made from other examples: the checksum was 01234567, now it is 13f449db
     """
     try:
         now = data_checksum(data)
     except DataError:
-        return None
-    if checksum == now:
-        return None
-    return f"it was made from other examples: their checksum was {checksum or 'none':.8}, now it is {now:.8}"
+        return
+    if checksum != now:
+        raise DataError(
+            f"it was made from other examples: the checksum was {checksum or 'none':.8}, now it is {now:.8}"
+        )
 
 
 def final_state(run: Run, folder: Path, *, device: str = "cpu") -> State:

@@ -1,8 +1,7 @@
-"""What came out of a run: a record per round while it is made, and a summary of them for good."""
+"""What came out of a run, as it is stored: with all its records while it is loose, a summary once packed."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,65 +10,10 @@ from .. import __version__
 from .._support.keys import key_of
 from ..errors import DataError
 from ..lab.scenario import Run
-from ..lab.simulation import Record
 from . import store
+from .records import COLUMNS, Numbers, Summary
 
-__all__ = [
-    "Result",
-    "Summary",
-    "find_result",
-    "list_results",
-    "load_result",
-    "pack_results",
-    "stored_record",
-]
-
-#: What is kept of every round.
-COLUMNS = ("accuracy", "attack_success", "n_attackers", "kept_fraction", "n_dropped", "seconds")
-
-Numbers = Sequence[float | None]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What is kept of a run's records: numbers per round and, over all rounds, per client.
-
-    >>> Summary({"accuracy": [0.5, 0.9]}).rounds["accuracy"][-1]
-    0.9
-    """
-
-    rounds: Mapping[str, Numbers]  # [column] one number per round
-    n_drawn: Mapping[str, int] = field(default_factory=dict)  # [client] in how many rounds it was
-    trimmed_share: Mapping[str, float] = field(default_factory=dict)  # [client] of its values, on average
-    malicious: Sequence[int] = ()  # those that were drawn: of the others nothing is known
-    dropped: Mapping[str, int] = field(default_factory=dict)  # [reason] how many updates
-
-    @classmethod
-    def of(cls, records: Iterable[Mapping[str, Any]]) -> "Summary":
-        """Return the summary of these records.
-
-        >>> Summary.of([]).rounds["accuracy"]
-        []
-        """
-        records = list(records)
-        drawn: dict[str, int] = {}
-        shares: dict[str, list[float]] = {}
-        dropped: dict[str, int] = {}
-        for record in records:
-            seen = record["diagnostics"]
-            for client in map(str, record["clients"]):
-                drawn[client] = drawn.get(client, 0) + 1
-            for client, share in zip(map(str, seen["clients"]), seen["trimmed_share"] or (), strict=False):
-                shares.setdefault(client, []).append(share)
-            for reason in (drop["reason"] for drop in seen["dropped"]):
-                dropped[reason] = dropped.get(reason, 0) + 1
-        return cls(
-            {name: [_number(record, name) for record in records] for name in COLUMNS},
-            drawn,
-            {client: _rounded(sum(given) / len(given)) for client, given in shares.items()},
-            sorted({client for record in records for client in record["attackers"]}),
-            dropped,
-        )
+__all__ = ["Result", "find_result", "list_results", "load_result", "pack_results"]
 
 
 @dataclass(frozen=True)
@@ -132,13 +76,13 @@ class Result:
     @property
     def described(self) -> str:
         """All that determines the result, in one line."""
-        parts = {
-            name: ", ".join(f"{own}={value}" for own, value in part.items())
-            if isinstance(part, Mapping)
-            else part
-            for name, part in self.description.items()
-        }
-        return "; ".join(f"{name}: {part}" for name, part in parts.items())
+
+        def text(part: Any) -> str:
+            if not isinstance(part, Mapping):
+                return str(part)
+            return ", ".join(f"{name}={value}" for name, value in part.items())
+
+        return "; ".join(f"{name}: {text(part)}" for name, part in self.description.items())
 
     @cached_property
     def summary(self) -> Summary:
@@ -172,13 +116,7 @@ def find_result(run: Run, folder: Path) -> tuple[Result | None, list[str]]:
     >>> find_result(Run(TASKS["phishing"]), Path("nowhere"))
     (None, [])
     """
-    unusable: list[str] = []
-    for where, content in store.found_entries(run.key, run.task.name, folder):
-        try:
-            return result_of(store.checked(content, key=run.key)), unusable
-        except DataError as error:
-            unusable.append(f"{where} cannot be used: {error}")
-    return None, unusable
+    return store.find(run.key, run.task.name, folder, result_of)
 
 
 def load_result(run: Run, folder: Path) -> Result:
@@ -202,16 +140,8 @@ def list_results(folder: Path) -> tuple[list[Result], dict[str, str]]:
     >>> list_results(Path("nowhere"))
     ([], {})
     """
-    found: dict[str, Result] = {}
-    unusable: dict[str, str] = {}
-    for where, content in store.all_entries(folder):
-        try:
-            result = result_of(store.checked(content))
-            found.setdefault(result.key, result)  # what comes first is what a reader gets
-        except DataError as error:
-            unusable[where] = str(error)
-    order = sorted(found.values(), key=lambda one: (one.task, one.attack, one.defence, one.seed, one.key))
-    return order, unusable
+    found, unusable = store.read_all(folder, result_of)
+    return sorted(found, key=lambda one: (one.task, one.attack, one.defence, one.seed, one.key)), unusable
 
 
 def pack_results(folder: Path) -> list[str]:
@@ -246,7 +176,7 @@ def result_of(entry: store.Entry) -> Result:
         else:
             result = Result(*head, entry["finished"], tuple(entry["records"]))
         n_done = {len(result.series(name)) for name in COLUMNS}
-        is_whole = n_done == {result.n_rounds} or (not result.finished and max(n_done) < result.n_rounds)
+        is_whole = n_done == {result.n_rounds} or (not result.finished and n_done < {*range(result.n_rounds)})
         in_order = all(record["round"] == number for number, record in enumerate(result.records, 1))
         names = result.task, result.attack, result.defence, result.seed
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -254,38 +184,3 @@ def result_of(entry: store.Entry) -> Result:
     if not is_whole or not in_order:
         raise DataError(f"it is damaged: of the {result.n_rounds} rounds of {names} it has {sorted(n_done)}")
     return result
-
-
-def stored_record(record: Record) -> dict[str, Any]:
-    """Return a record as plain numbers, strings and lists; diagnostics have six digits, to save room."""
-    return {
-        "round": record.round,
-        "accuracy": record.accuracy,
-        "attack_success": record.attack_success,
-        "n_attackers": record.n_attackers,
-        "clients": list(record.clients),
-        "attackers": list(record.attackers),
-        "diagnostics": _all_rounded(record.diagnostics.as_dict()),
-        "seconds": round(record.seconds, 6),
-    }
-
-
-def _number(record: Mapping[str, Any], name: str) -> float | None:
-    """Return what a record has in a column."""
-    if name == "n_dropped":
-        return len(record["diagnostics"]["dropped"])
-    number: float | None = record["diagnostics"][name] if name == "kept_fraction" else record[name]
-    return _rounded(number, 4) if name == "seconds" and number else number
-
-
-def _all_rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _all_rounded(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_all_rounded(item) for item in value]
-    return _rounded(value) if isinstance(value, float) else value
-
-
-def _rounded(value: float, n_digits: int = 6) -> Any:
-    """Return a number to so many digits; None for what JSON does not know."""
-    return float(f"{value:.{n_digits}g}") if math.isfinite(value) else None

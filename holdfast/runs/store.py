@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import __version__
 from .._support.atomic import write_whole
@@ -22,18 +22,18 @@ from . import epochs
 
 __all__ = [
     "Entry",
-    "all_entries",
     "checked",
-    "found_entries",
+    "find",
     "loose_path",
     "making_path",
     "new_entry",
     "pack",
-    "task_of",
+    "read_all",
     "write_entry",
 ]
 
 Entry = dict[str, Any]
+T = TypeVar("T")
 
 
 def new_entry(description: Mapping[str, Any], *, data: str | None, **content: Any) -> Entry:
@@ -104,34 +104,40 @@ def write_entry(entry: Entry, path: Path) -> None:
     write_whole(path, _line(entry))
 
 
-def found_entries(key: str, task: str, folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield what is stored under a key, and where: the loose file, the packed line, the file in the making.
+def find(key: str, task: str, folder: Path, read: Callable[[Entry], T]) -> tuple[T | None, list[str]]:
+    """Return what `read` makes of the entry with this key, and why other copies of it cannot be used.
 
-    >>> list(found_entries("de7d7744ccd7722e", "digits", Path("nowhere")))
-    []
+    The loose file comes first, then the packed line, then the file in the making. `read` raises a DataError
+    for what it cannot use.
+
+    >>> find("de7d7744ccd7722e", "digits", Path("nowhere"), dict)
+    (None, [])
     """
-    loose, packed, making = loose_path(key, folder), _pack_path(task, folder), making_path(key, folder)
-    if loose.is_file():
-        yield str(loose), loose.read_bytes()
-    if packed.is_file() and key in (lines := _lines(packed)):
-        yield f"{key} in {packed}", lines[key]
-    if making.is_file():
-        yield str(making), making.read_bytes()
+    unusable: list[str] = []
+    for where, content in _copies(key, task, folder):
+        try:
+            return read(checked(content, key=key)), unusable
+        except DataError as error:
+            unusable.append(f"{where} cannot be used: {error}")
+    return None, unusable
 
 
-def all_entries(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield where everything is that the folder stores, and its content, in the same order.
+def read_all(folder: Path, read: Callable[[Entry], T]) -> tuple[list[T], dict[str, str]]:
+    """Return what `read` makes of every entry in a folder, and [where] why something cannot be used.
 
-    >>> list(all_entries(Path("nowhere")))
-    []
+    >>> read_all(Path("nowhere"), dict)
+    ([], {})
     """
-    making = sorted(folder.glob("*.making.json"))
-    for path in sorted(set(folder.glob("*.json")) - set(making)):
-        yield str(path), path.read_bytes()
-    for path in sorted(folder.glob("*.jsonl")):
-        yield from ((f"{key} in {path}", line) for key, line in _lines(path).items())
-    for path in making:
-        yield str(path), path.read_bytes()
+    found: dict[str, T] = {}
+    unusable: dict[str, str] = {}
+    for where, content in _everything(folder):
+        try:
+            entry = checked(content)
+            if entry["key"] not in found:  # the first copy is the one that `find` returns
+                found[entry["key"]] = read(entry)
+        except DataError as error:
+            unusable[where] = str(error)
+    return list(found.values()), unusable
 
 
 def pack(folder: Path, compact: Callable[[Entry], Entry | None]) -> list[str]:
@@ -151,7 +157,7 @@ def pack(folder: Path, compact: Callable[[Entry], Entry | None]) -> list[str]:
         except DataError:  # whoever lists the folder says why
             continue
         if compacted is not None:
-            loose[path] = _pack_path(task_of(entry["description"]), folder), compacted
+            loose[path] = _pack_path(_task_of(entry["description"]), folder), compacted
     if not loose:
         return []
     with _locked(folder):
@@ -164,12 +170,30 @@ def pack(folder: Path, compact: Callable[[Entry], Entry | None]) -> list[str]:
     return [entry["key"] for _, entry in loose.values()]
 
 
-def task_of(description: Mapping[str, Any]) -> str:
-    """Return the name of the task that a run, or a study of a run, is about.
+def _copies(key: str, task: str, folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what is stored under a key, and where."""
+    loose, packed, making = loose_path(key, folder), _pack_path(task, folder), making_path(key, folder)
+    if loose.is_file():
+        yield str(loose), loose.read_bytes()
+    if packed.is_file() and key in (lines := _lines(packed)):
+        yield f"{key} in {packed}", lines[key]
+    if making.is_file():
+        yield str(making), making.read_bytes()
 
-    >>> task_of({"study": "mimicry()", "run": {"task": {"name": "digits"}}})
-    'digits'
-    """
+
+def _everything(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield all that a folder stores, and where, in the same order."""
+    making = sorted(folder.glob("*.making.json"))
+    for path in sorted(set(folder.glob("*.json")) - set(making)):
+        yield str(path), path.read_bytes()
+    for path in sorted(folder.glob("*.jsonl")):
+        yield from ((f"{key} in {path}", line) for key, line in _lines(path).items())
+    for path in making:
+        yield str(path), path.read_bytes()
+
+
+def _task_of(description: Mapping[str, Any]) -> str:
+    """Return the name of the task that a run, or a study of a run, is about."""
     return str(description.get("run", description)["task"]["name"])
 
 

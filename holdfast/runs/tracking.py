@@ -16,7 +16,8 @@ import numpy as np
 
 from .._support.lookup import nearest
 from ..errors import HoldfastError, InputError
-from .results import COLUMNS, Result
+from .records import COLUMNS
+from .results import Result
 
 __all__ = ["TRACKERS", "MLflow", "TensorBoard", "Tracker", "WandB", "track", "tracker_named"]
 

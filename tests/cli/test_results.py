@@ -30,7 +30,7 @@ def test_everything_stored_is_listed_one_line_each_and_what_cannot_be_used_with_
     (median,) = [line for line in lines if "median()" in line]
     assert median.startswith(f"{tiny_run('median').key}  phishing  edge-case  median()  seed 0  Acc ")
     assert f"{tiny_run().key}  phishing  edge-case  fedavg()  seed 0  2 of 3 rounds" in lines
-    assert any("mimicry(n_kept=(), n_pairs=2) of phishing, seed 0" in line for line in lines)
+    assert any("phishing  mimicry(n_kept=(), n_pairs=2)  seed 0" in line for line in lines)
     (said,) = listed.stderr.splitlines()
     assert tiny_run(seed=1).key in said
     assert "cannot be used: it was made in code epoch 99" in said

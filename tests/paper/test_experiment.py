@@ -123,3 +123,13 @@ def test_what_cannot_be_used_is_listed_with_the_reason(tmp_path):
     shown = document([experiment(cell(run))], tmp_path, scale="cpu")
     assert shown["runs"] == {}
     assert "code epoch 99" in shown["unusable"][run.key]
+
+
+def test_one_seed_has_no_spread_and_a_missing_number_none(tmp_path):
+    run = tiny_run(attack="none")
+    made(tmp_path, run)
+    (found,) = document([experiment(cell(run))], tmp_path, scale="cpu")["experiments"][0]["cells"]
+    accuracy = found["measured"]["accuracy"]
+    assert (accuracy["std"], accuracy["variance"]) == (0.0, 0.0)
+    assert accuracy["low"] == accuracy["mean"] == accuracy["high"] == accuracy["values"][0]
+    assert found["measured"]["attack_success"] is None  # nothing to succeed with

@@ -1,7 +1,8 @@
 import pytest
 
 from holdfast.runs.epochs import CHANGES, code_epoch
-from holdfast.runs.results import Result, Summary
+from holdfast.runs.records import Summary
+from holdfast.runs.results import Result
 
 from .tiny import made, tiny_run
 
@@ -30,7 +31,7 @@ def test_a_summary_has_a_number_per_round_and_what_became_of_every_client():
     assert found.rounds["attack_success"] == [None, None, None]
     assert found.rounds["n_attackers"] == [1, 1, 1]
     assert found.rounds["n_dropped"] == [1, 0, 2]
-    assert found.rounds["seconds"] == [0.1235] * 3
+    assert found.rounds["seconds"] == [0.123456] * 3
     assert found.n_drawn == {"1": 2, "2": 2, "3": 1, "4": 1, "9": 3}
     assert found.trimmed_share == {"1": 0.5, "2": 0.5, "3": 0.0}
     assert found.malicious == [2, 4]

@@ -15,7 +15,8 @@ from holdfast.errors import HoldfastError, InputError
 from holdfast.lab.choices import Numbers, build_run
 from holdfast.lab.scenario import Defence
 from holdfast.runs.recording import run_and_record
-from holdfast.runs.results import COLUMNS, pack_results
+from holdfast.runs.records import COLUMNS
+from holdfast.runs.results import pack_results
 from holdfast.runs.tracking import track, tracker_named
 
 RUN = build_run(

@@ -11,7 +11,7 @@ from ...core import Bound
 from ...errors import DataError
 from ...lab.scenario import Run
 from ...runs import store
-from ...runs.recording import data_checksum, explain_other_data
+from ...runs.recording import check_data, data_checksum
 from ..experiment import runs_folder
 
 __all__ = [
@@ -88,22 +88,21 @@ def load_study(study: Bound[Any], run: Run, folder: Path) -> Any:
 
 
 def list_studies(folder: Path) -> tuple[list[store.Entry], dict[str, str]]:
-    """Return what every study in a folder is about, and [where] why something cannot be used.
+    """Return the entries of all studies in a folder, and [where] why something cannot be used.
 
     >>> list_studies(Path("nowhere"))
     ([], {})
     """
-    found: dict[str, store.Entry] = {}
-    unusable: dict[str, str] = {}
-    for where, content in store.all_entries(folder):
-        try:
-            entry = store.checked(content)
-            run = entry["description"]["run"]
-            about = {"key": entry["key"], "description": entry["description"]}
-            found.setdefault(entry["key"], about | {"task": run["task"]["name"], "seed": run["seed"]})
-        except (DataError, KeyError, TypeError) as error:
-            unusable[where] = str(error)
-    return sorted(found.values(), key=lambda one: (one["description"]["study"], one["seed"])), unusable
+
+    def read(entry: store.Entry) -> store.Entry:
+        if set(entry["description"]) != {"study", "run"} or "found" not in entry:
+            raise DataError("it is not a study")
+        return entry
+
+    found, unusable = store.read_all(folder, read)
+    return sorted(
+        found, key=lambda one: (one["description"]["study"], one["description"]["run"]["seed"])
+    ), unusable
 
 
 def pack_studies(folder: Path) -> list[str]:
@@ -117,18 +116,16 @@ def pack_studies(folder: Path) -> list[str]:
 
 def _find_study(study: Bound[Any], run: Run, folder: Path) -> tuple[Any, list[str]]:
     """Return what is stored of a study, None if nothing is, and why entries of it cannot be used."""
-    unusable: list[str] = []
-    key = key_of(study_description(study, run))
-    for where, content in store.found_entries(key, run.task.name, studies_folder(folder)):
+
+    def read(entry: store.Entry) -> Any:
+        check_data(entry["data"], run.task.data)
         try:
-            entry = store.checked(content, key=key)
-            reason = explain_other_data(entry.get("data"), run.task.data)
-            if reason is None:
-                return restored(typing.get_type_hints(study.function)["return"], entry["found"]), unusable
-        except (DataError, ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = str(error)
-        unusable.append(f"{where} cannot be used: {reason}")
-    return None, unusable
+            return restored(typing.get_type_hints(study.function)["return"], entry["found"])
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"it is not such a study, or is damaged: {error!r}") from None
+
+    key = key_of(study_description(study, run))
+    return store.find(key, run.task.name, studies_folder(folder), read)
 
 
 def restored(kind: Any, plain: Any) -> Any:

@@ -49,3 +49,12 @@ def test_a_study_of_something_else_is_not_used_and_the_reason_said(tmp_path, dam
     assert load_or_make_study(STUDY, RUN, tmp_path) == found
     assert "cannot be used: it" in caplog.text
     assert load_study(STUDY, RUN, tmp_path) == found
+
+
+def test_what_is_no_study_is_listed_with_the_reason(tmp_path):
+    load_or_make_study(STUDY, RUN, tmp_path)
+    (run,) = (tmp_path / "runs").glob("*.json")
+    run.rename(studies_folder(tmp_path) / run.name)
+    found, unusable = list_studies(studies_folder(tmp_path))
+    assert len(found) == 1
+    assert list(unusable.values()) == ["it is not a study"]

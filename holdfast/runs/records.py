@@ -1,0 +1,86 @@
+"""What is stored of a round, and what is kept of all rounds once a run is packed."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..lab.simulation import Record
+
+__all__ = ["COLUMNS", "Numbers", "Summary", "stored_record"]
+
+#: What is kept of every round.
+COLUMNS = ("accuracy", "attack_success", "n_attackers", "kept_fraction", "n_dropped", "seconds")
+
+Numbers = Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is kept of a run's records: numbers per round and, over all rounds, per client.
+
+    >>> Summary({"accuracy": [0.5, 0.9]}).rounds["accuracy"][-1]
+    0.9
+    """
+
+    rounds: Mapping[str, Numbers]  # [column] one number per round
+    n_drawn: Mapping[str, int] = field(default_factory=dict)  # [client] in how many rounds it was
+    trimmed_share: Mapping[str, float] = field(default_factory=dict)  # [client] of its values, on average
+    malicious: Sequence[int] = ()  # those that were drawn: of the others nothing is known
+    dropped: Mapping[str, int] = field(default_factory=dict)  # [reason] how many updates
+
+    @classmethod
+    def of(cls, records: Iterable[Mapping[str, Any]]) -> "Summary":
+        """Return the summary of stored records.
+
+        >>> Summary.of([]).rounds["accuracy"]
+        []
+        """
+        records = list(records)
+        shares: dict[str, list[float]] = {}
+        for seen in (record["diagnostics"] for record in records):
+            for client, share in zip(seen["clients"], seen["trimmed_share"] or (), strict=False):
+                shares.setdefault(str(client), []).append(share)
+        return cls(
+            {name: [_number(record, name) for record in records] for name in COLUMNS},
+            dict(Counter(str(client) for record in records for client in record["clients"])),
+            {client: _rounded(sum(given) / len(given)) for client, given in shares.items()},
+            sorted({client for record in records for client in record["attackers"]}),
+            dict(Counter(drop["reason"] for record in records for drop in record["diagnostics"]["dropped"])),
+        )
+
+
+def stored_record(record: Record) -> dict[str, Any]:
+    """Return a record as plain numbers, strings and lists; diagnostics have six digits, to save room."""
+    return {
+        "round": record.round,
+        "accuracy": record.accuracy,
+        "attack_success": record.attack_success,
+        "n_attackers": record.n_attackers,
+        "clients": list(record.clients),
+        "attackers": list(record.attackers),
+        "diagnostics": _all_rounded(record.diagnostics.as_dict()),
+        "seconds": _rounded(record.seconds),
+    }
+
+
+def _number(record: Mapping[str, Any], name: str) -> float | None:
+    """Return what a record has in a column."""
+    if name == "n_dropped":
+        return len(record["diagnostics"]["dropped"])
+    number: float | None = record["diagnostics"][name] if name == "kept_fraction" else record[name]
+    return number
+
+
+def _all_rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _all_rounded(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_all_rounded(item) for item in value]
+    return _rounded(value) if isinstance(value, float) else value
+
+
+def _rounded(value: float) -> Any:
+    """Return a number to six digits; None for what JSON does not know."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
