@@ -19,7 +19,9 @@ __all__ = ["compare_command"]
 def compare_command(
     task: options.TaskName,
     attack: options.AttackName = "edge-case",
-    defences: Annotated[str, typer.Option(help="Names, with commas.")] = "fedavg,trimmed_mean,invariant",
+    defences: Annotated[
+        str, typer.Option(help="Defences, separated by commas.")
+    ] = "fedavg,trimmed_mean,invariant",
     seeds: Annotated[int, typer.Option(min=1, help="Runs per defence, with the seeds 0, 1, 2, ...")] = 3,
     set_: options.Settings = None,
     rounds: options.Rounds = None,

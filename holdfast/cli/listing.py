@@ -65,11 +65,11 @@ def _table(kind: Kind, entries: "list[Choice]") -> Table:
     table.add_column("what it is")
     table.add_column("settings")
     for entry in entries:
-        settings = "\n".join(f"{name} = {value!r}" for name, value in _told(entry).items())
+        settings = "\n".join(f"{name} = {value!r}" for name, value in _defaults(entry).items())
         tasks = (", ".join(entry.tasks) or "all",) if kind is Kind.ATTACKS else ()
         table.add_row(entry.name, *tasks, entry.what, settings.replace("'", ""))
     return table
 
 
-def _told(entry: "Choice") -> dict[str, object]:
+def _defaults(entry: "Choice") -> dict[str, object]:
     return {name: "by the rule" if value is None else value for name, value in entry.settings.items()}

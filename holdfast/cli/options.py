@@ -1,4 +1,4 @@
-"""Options that the commands of the laboratory share, and their progress bar."""
+"""Options that several commands share, and their progress bar."""
 
 import os
 from enum import StrEnum
@@ -36,7 +36,9 @@ class Sampling(StrEnum):
     FIXED = "fixed"
 
 
-TaskName = Annotated[str, typer.Argument(metavar="TASK", help="What is learned; see 'holdfast list tasks'.")]
+TaskName = Annotated[
+    str, typer.Argument(metavar="TASK", help="The task to learn; see 'holdfast list tasks'.")
+]
 AttackName = Annotated[str, typer.Option("--attack", help="Parts joined by +; see 'holdfast list attacks'.")]
 Settings = Annotated[
     list[str] | None,
@@ -44,31 +46,31 @@ Settings = Annotated[
         "--set", metavar="KEY=VALUE", help="A setting, as tau=0.6 or invariant.tau=0.6. Repeatable."
     ),
 ]
-Rounds = Annotated[int | None, typer.Option(help="Rounds of the training.")]
-Clients = Annotated[int | None, typer.Option(help="Clients there are in all.")]
-PerRound = Annotated[int | None, typer.Option(help="Clients drawn a round.")]
+Rounds = Annotated[int | None, typer.Option(help="Number of rounds.")]
+Clients = Annotated[int | None, typer.Option(help="Number of clients.")]
+PerRound = Annotated[int | None, typer.Option(help="Clients drawn per round.")]
 Malicious = Annotated[
-    int | None, typer.Option(help="Malicious clients; by default a fifth, on twitter a tenth.")
+    int | None, typer.Option(help="Number of malicious clients; by default a fifth, on twitter a tenth.")
 ]
 Sampled = Annotated[
-    Sampling, typer.Option("--sampling", help="Attackers drawn like everybody, or their share every round.")
+    Sampling, typer.Option("--sampling", help="Draw attackers like everybody, or their share in every round.")
 ]
-Scale = Annotated[str, typer.Option(help="How large: smoke, cpu, or as in the paper.")]
-Device = Annotated[str, typer.Option(help="Where to train: cpu, cuda, mps.")]
-Out = Annotated[Path, typer.Option(help="The folder for results.")]
+Scale = Annotated[str, typer.Option(help="Size of the experiment: smoke, cpu or paper.")]
+Device = Annotated[str, typer.Option(help="Device to train on: cpu, cuda, mps.")]
+Out = Annotated[Path, typer.Option(help="Folder for results.")]
 Data = Annotated[
     Path | None,
     typer.Option(
         "--data",
         callback=lambda folder: folder and os.environ.update({VARIABLE: str(folder)}),
-        help=f"The folder of data sets, in place of ${VARIABLE}.",
+        help=f"Folder of data sets, in place of ${VARIABLE}.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 
 
 def settings(pairs: list[str] | None) -> dict[str, Any]:
-    """Return what --set was given; a pair that is none is a wrong use of the command.
+    """Return the settings given with --set; what is no pair of a name and a value is a wrong use.
 
     >>> settings(["tau=0.6"])
     {'tau': 0.6}
@@ -95,9 +97,9 @@ def numbers(
 
 
 def progress(*, quiet: bool, with_time: bool = True) -> Progress:
-    """Return a bar on the error output, for people only: silent where that is piped away.
+    """Return a progress bar on stderr, silent where that is not a terminal.
 
-    Who knows better how long it takes says so itself, `with_time` off.
+    `with_time` shows an estimate of the time left; a caller that has a better one shows it itself.
 
     >>> progress(quiet=True).disable
     True

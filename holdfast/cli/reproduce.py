@@ -30,10 +30,10 @@ Workers = Annotated[
     str | None,
     typer.Option(
         metavar="N|ray|ray://HOST:PORT",
-        help="Processes, by default one a core; or a Ray cluster: the one at hand, or at an address.",
+        help="Number of processes, by default one per core; or a Ray cluster, local or at an address.",
     ),
 ]
-Tasks = Annotated[str | None, typer.Option(help="Make the runs of these tasks only; names, with commas.")]
+Tasks = Annotated[str | None, typer.Option(help="Only make the runs of these tasks, separated by commas.")]
 
 
 def reproduce_command(
@@ -46,11 +46,11 @@ def reproduce_command(
     device: options.Device = "cpu",
     keep_models: Annotated[bool, typer.Option(help="Keep the final model of every run.")] = False,
     dry_run: Annotated[
-        bool, typer.Option(help="Show what is missing and what it costs; make nothing.")
+        bool, typer.Option(help="Show what is missing and how long it takes; make nothing.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Make the runs that the paper's tables and figures still need, and set the results beside the paper's.
+    """Make the runs that the paper's tables and figures still need, and show our numbers beside the paper's.
 
     >>> reproduce_command.__name__
     'reproduce_command'
