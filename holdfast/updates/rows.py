@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, NonFiniteError, TooFewClientsError
-from .layout import FLOATS, Layer, Layout, Unfit, all_finite, layers_of, widened
+from .layout import FLOATS, Layer, Layout, Unfit, widened
 
 __all__ = ["CELL", "Home", "Rows", "Stored", "Updates", "rows_of"]
 
@@ -63,8 +63,7 @@ class Rows:
 
     `explain` asks whoever passes over the rows to measure each client on the way.
 
-    >>> models, params = [np.array([1.0, 2.0]), np.array([3.0, 5.0])], np.array([1.0, 1.0])
-    >>> rows_of(models, base=params).block(0, 2)
+    >>> rows_of([np.array([0.0, 1.0]), np.array([2.0, 4.0])]).block(0, 2)
     array([[0., 1.],
            [2., 4.]])
     """
@@ -177,41 +176,39 @@ class Rows:
 Updates = Rows | ArrayLike | Sequence[Any]
 
 
-def rows_of(updates: Updates, *, base: Any = None, explain: bool = False) -> Rows:
-    """Return the updates as Rows; with `base` they are models, and the global model is subtracted.
+def rows_of(updates: Updates, *, explain: bool = False) -> Rows:
+    """Return the updates as Rows, which every rule works on.
 
     >>> len(rows_of([[np.zeros((2, 2)), np.zeros(3)], [np.ones((2, 2)), np.ones(3)]]))
     2
     """
     if isinstance(updates, Rows):
-        if base is not None:
-            raise InputError("these rows have their base already; pass base= where they are made, once")
-        if len(updates) == 0:
-            raise TooFewClientsError("a rule needs at least 1 client; got none")
-        return replace(updates, explain=updates.explain or explain)
-    sent = sent_by_clients(updates)
-    if not sent:
-        raise TooFewClientsError("a rule needs at least 1 client; got none")
-    if base is not None:
-        layout, base_arrays = base_of(base)
+        found = replace(updates, explain=updates.explain or explain)
     else:
-        layout, base_arrays = _common_layout(sent), None
-    arrays = []
+        found = Rows(*_read(sent_by_clients(updates)), explain=explain)
+    if len(found) == 0:
+        raise TooFewClientsError("a rule needs at least 1 client; got none")
+    return found
+
+
+def _read(sent: list[Any]) -> tuple[Layout, tuple[tuple[Array, ...], ...]]:
+    """Return the first row's layout and all rows; where types differ, the layout's type holds them all."""
+    if not sent:
+        return Layout((), is_single=True), ()
+    layout = Layout.of(sent[0], name="row 0")
+    rows = []
     for row, given in enumerate(sent):
         try:
-            arrays.append(layout.accept(given))
+            rows.append(layout.accept(given))
         except Unfit as reason:
             raise InputError(f"row {row}: {reason}") from None
-    return Rows(layout, tuple(arrays), base_arrays, explain)
-
-
-def base_of(base: Any) -> tuple[Layout, tuple[Array | Stored, ...] | None]:
-    """Return the form and the numbers of the global model, which must be finite."""
-    layout = Layout.of(base, name="base")
-    arrays = layers_of(base)[1]
-    if not all(all_finite(array) for array in arrays):
-        raise InputError("base, the global model, holds NaN or infinite values")
-    return layout, arrays
+    layers = list(layout.layers)
+    for i, layer in enumerate(layers):
+        types = {arrays[i].dtype.newbyteorder("=") for arrays in rows}
+        if len(types) > 1:
+            is_double = np.dtype(np.float64) in types
+            layers[i] = Layer(layer.shape, np.dtype(np.float64 if is_double else np.float32))
+    return replace(layout, layers=tuple(layers)), tuple(rows)
 
 
 def sent_by_clients(updates: Any) -> list[Any]:
@@ -230,19 +227,6 @@ def sent_by_clients(updates: Any) -> list[Any]:
         return list(np.asarray(updates) if isinstance(updates, np.ndarray) else updates)
     except (TypeError, RuntimeError) as error:  # a tensor that is sparse or quantised
         raise InputError(f"updates cannot be read as rows: {error}") from None
-
-
-def _common_layout(sent: list[Any]) -> Layout:
-    """Return the first row's form; where the clients' types differ, the one that holds them all."""
-    layouts = [Layout.of(given, name=f"row {row}") for row, given in enumerate(sent)]
-    first = layouts[0]
-    layers = list(first.layers)
-    for other in layouts[1:]:
-        for i, layer in enumerate(other.layers[: len(layers)]):
-            if layer.type_name != layers[i].type_name:
-                is_double = "float64" in (layer.type_name, layers[i].type_name)
-                layers[i] = Layer(layers[i].shape, np.dtype(np.float64 if is_double else np.float32))
-    return Layout(tuple(layers), first.is_single)
 
 
 def part_of(array: Array | Stored, piece: slice) -> Array | Stored:

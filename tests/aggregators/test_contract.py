@@ -8,6 +8,7 @@ import pytest
 import holdfast
 from holdfast import Diagnostics, InputError, aggregators
 from holdfast.errors import NonFiniteError, TooFewClientsError
+from holdfast.screening import fitting
 from holdfast.updates import rows_of
 
 from ..rules import RULES, call, inputs, named
@@ -61,7 +62,7 @@ def test_gives_back_layers_for_layers(rule):
 def test_takes_models_with_a_base_as_it_takes_updates(rule):
     updates = np.round(some_updates() * 64) / 64  # sums with the base are then exact
     base = np.arange(5.0)
-    from_models = call(rule, rows_of(list(updates + base), base=base)).update
+    from_models = call(rule, fitting(list(updates + base), base=base).rows).update
     np.testing.assert_array_equal(from_models, call(rule, updates).update)
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 SCRIPT = """
 import json, sys
+from dataclasses import replace
 import numpy as np
 from holdfast.updates import rows_of
+from holdfast.screening import fitting
 from tests.rules import RULES, call
 rng = np.random.default_rng(0)
 results = {}
@@ -18,7 +20,7 @@ for dtype in (np.float16, np.float32, np.float64):
     layers = [[row[:60].astype(dtype), row[60:].astype(np.float32)] for row in matrix]
     flat = [np.concatenate(client).astype(dtype) for client in layers]
     for rule in RULES:
-        rows = rows_of(flat, base=flat[0] * 0 + dtype(0.25), explain=True)
+        rows = replace(fitting(flat, base=flat[0] * 0 + dtype(0.25)).rows, explain=True)
         result = call(rule, rows)
         said = result.diagnostics
         measured = [result.update, said.opposed_share, said.cosines, said.consistency]

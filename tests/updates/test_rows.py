@@ -4,10 +4,11 @@ import pytest
 
 from holdfast import InputError, fedavg, invariant
 from holdfast.errors import NonFiniteError, TooFewClientsError
+from holdfast.screening import fitting
 from holdfast.updates import rows_of
 from holdfast.updates.rows import CELL, flat_piece
 
-torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast[sim])")
+torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
 
 
 def matrix(n=7, dim=11, seed=0):
@@ -27,7 +28,7 @@ def test_all_forms_of_a_round_give_the_same_rows():
         np.asfortranarray(m),
     ):
         np.testing.assert_array_equal(rows_of(form).block(0, 11), m)
-    np.testing.assert_array_equal(rows_of(models, base=base).block(0, 11), models - base)
+    np.testing.assert_array_equal(fitting(models, base=base).rows.block(0, 11), models - base)
     np.testing.assert_array_equal(np.asarray(rows_of(m)), m)
 
 
@@ -93,7 +94,7 @@ def test_a_server_in_half_precision_refuses_what_its_type_cannot_hold():
     base = np.full(2, 60000, dtype=np.float16)
     models = [np.full(2, 60000, dtype=np.float16), np.full(2, -60000, dtype=np.float16)]
     with pytest.raises(NonFiniteError, match="row 1"):
-        fedavg(rows_of(models, base=base))
+        fedavg(fitting(models, base=base).rows)
 
 
 def test_lists_of_numbers_are_rows():
@@ -127,7 +128,7 @@ def test_tensors_without_numbers_are_refused():
 
 def test_a_base_must_be_finite():
     with pytest.raises(InputError, match="base, the global model, holds NaN"):
-        rows_of([np.ones(3)], base=np.array([0, np.nan, 0]))
+        fitting([np.ones(3)], base=np.array([0, np.nan, 0]))
 
 
 def test_pieces_of_permuted_layers_are_those_of_the_flat_layer():
@@ -157,8 +158,8 @@ def test_tensors_without_rows_in_memory_are_refused():
 
 def test_a_base_is_given_once():
     rows = rows_of(matrix())
-    with pytest.raises(InputError, match="have their base already"):
-        rows_of(rows, base=np.zeros(11))
+    with pytest.raises(InputError, match="have their form and base already"):
+        fitting(rows, base=np.zeros(11))
 
 
 def test_a_rule_of_ones_own_can_be_plain_numpy():
