@@ -48,14 +48,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
             ("data",),
             {"exposure": "the share of an edge-case pool that honest clients hold", "rng": _RNG},
         ),
-        "split": Role(
-            ("labels",),
-            {
-                "n_clients": "how many clients there are",
-                "users": "who wrote each example; None where the data does not say",
-                "rng": _RNG,
-            },
-        ),
+        "split": Role(("labels",), {"n_clients": "how many clients there are", "rng": _RNG}),
         "loader": Role((), {}),
         "model": Role((), {"vectors": "(n_words, dim) the frozen word vectors of the data set"}),
         "training": Role(

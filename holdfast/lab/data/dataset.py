@@ -49,7 +49,6 @@ class Dataset:
     y_train: Array
     x_test: Array
     y_test: Array
-    users: Array | None = None  # who wrote each training example, to split by
     raw_mean: Array = field(default_factory=lambda: np.zeros(1, np.float32))
     raw_scale: Array = field(default_factory=lambda: np.ones(1, np.float32))
     pools: Mapping[str, Pool] = field(default_factory=lambda: MappingProxyType({}))
@@ -65,7 +64,7 @@ class Dataset:
             x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
             if len(x) != len(y) or len(x) == 0:
                 raise InputError(
-                    f"x_{part} and y_{part} must be as long, and not empty; got {len(x)} and {len(y)}"
+                    f"x_{part} and y_{part} must have one length, above 0; got {len(x)} and {len(y)}"
                 )
         if self.x_train.shape[1:] != self.x_test.shape[1:]:
             raise InputError(
@@ -80,10 +79,6 @@ class Dataset:
                     f"pool {name!r} needs examples to train and to test on, a multiple of its n_views;"
                     f" got {len(pool.train)}, {len(pool.test)} and n_views={pool.n_views}"
                 )
-        if self.users is not None and len(self.users) != len(self.y_train):
-            raise InputError(
-                f"users must name one for each of {len(self.y_train)} examples; got {len(self.users)}"
-            )
         if self.vectors is not None:
             last = max(self.x_train.max(), self.x_test.max())
             if not last < len(self.vectors):
@@ -94,10 +89,9 @@ class Dataset:
         """The sha256 of all the numbers: part of what a result is stored under."""
         digest = hashlib.sha256()
         own = (self.x_train, self.y_train, self.x_test, self.y_test, self.raw_mean, self.raw_scale)
-        users = () if self.users is None else (np.unique(self.users, return_inverse=True)[1],)
         pools = (part for _, pool in sorted(self.pools.items()) for part in pool)
         vectors = () if self.vectors is None else (self.vectors,)
-        for array in map(np.asarray, (*own, *users, *pools, *vectors)):
+        for array in map(np.asarray, (*own, *pools, *vectors)):
             digest.update(str((array.shape, array.dtype.str)).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
@@ -106,7 +100,7 @@ class Dataset:
     def span(self) -> tuple[Array, Array] | None:
         """The lowest and the highest values an example can have; None where it is words.
 
-        Those of an image are its raw 0 and 1, a channel each; a table's are three standard deviations.
+        Those of an image are its raw 0 and 1, by channel; a table's are three standard deviations.
         """
         if self.vectors is not None:
             return None

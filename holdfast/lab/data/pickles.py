@@ -17,51 +17,32 @@ from ...errors import DataError
 __all__ = ["unpickle_arrays"]
 
 
-class _Type:
-    """Stands in for numpy.dtype."""
+class _StandIn:
+    """Keeps what it is called with, and the state that it is given."""
 
-    def __init__(self, code: str | bytes, *_: Any) -> None:
-        self.code = code.decode("ascii") if isinstance(code, bytes) else code
-        self.order = "|"
+    state: tuple[Any, ...] = ()
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        order = state[1]
-        self.order = order.decode("ascii") if isinstance(order, bytes) else order
-
-    def made(self) -> np.dtype[Any]:
-        made = np.dtype(self.order + self.code.lstrip("<>|="))
-        if made.kind not in "biuf":
-            raise DataError(f"only arrays of numbers are read; this one is of {made}")
-        return made
-
-
-class _Array:
-    """Stands in for numpy.ndarray as it is rebuilt."""
-
-    def __init__(self, *_: Any) -> None:
-        self.state: tuple[Any, ...] | None = None
+    def __init__(self, *args: Any) -> None:
+        self.args = args
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.state = state
 
-    def made(self) -> NDArray[Any]:
-        if self.state is None:
-            raise DataError("an array without content")
-        _, shape, kind, fortran, raw = self.state
-        values = np.frombuffer(raw, dtype=kind.made())
-        return values.reshape(shape, order="F" if fortran else "C")
+
+class _Array(_StandIn):
+    """Stands in for numpy.ndarray."""
 
 
-def _encoded(text: str, encoding: str) -> bytes:
-    """Stand in for _codecs.encode, by which old protocols write bytes."""
-    return text.encode(encoding)
+class _Type(_StandIn):
+    """Stands in for numpy.dtype."""
 
 
 _NAMES: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): _Array,
     ("numpy", "dtype"): _Type,
-    ("_codecs", "encode"): _encoded,
-    **{(f"numpy.{core}.multiarray", "_reconstruct"): _Array for core in ("core", "_core")},
+    ("numpy.core.multiarray", "_reconstruct"): _Array,
+    ("numpy._core.multiarray", "_reconstruct"): _Array,
+    ("_codecs", "encode"): str.encode,  # by which old protocols write bytes
 }
 
 
@@ -75,9 +56,6 @@ class _Reader(pickle.Unpickler):
 def unpickle_arrays(content: bytes | Path) -> Any:
     """Return what a pickle holds: arrays, in lists and dictionaries; refuse one that asks for anything else.
 
-    >>> import pickle
-    >>> unpickle_arrays(pickle.dumps({"a": np.arange(3)}))
-    {'a': array([0, 1, 2])}
     >>> unpickle_arrays(pickle.dumps(print))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     holdfast.errors.DataError: a pickle was refused: it asks for builtins.print, ...
@@ -89,16 +67,29 @@ def unpickle_arrays(content: bytes | Path) -> Any:
     except DataError as error:
         raise DataError(f"{name} was refused: {error}") from None
     except Exception as error:  # a broken pickle can raise anything
-        raise DataError(f"{name} is no pickle of arrays: {type(error).__name__}: {error}") from None
+        raise DataError(f"{name} is not a pickle of arrays: {type(error).__name__}: {error}") from None
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, _Array):
-        return value.made()
+        return _array(*value.state)
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {key.decode() if isinstance(key, bytes) else key: _plain(item) for key, item in value.items()}
+        return {_text(key): _plain(item) for key, item in value.items()}
     if not isinstance(value, str | bytes | int | float | tuple | None):
         raise DataError(f"it holds a {type(value).__name__}, and nothing but arrays may be built from it")
     return value
+
+
+def _array(_: Any, shape: tuple[int, ...], kind: _Type, in_fortran: bool, raw: bytes) -> NDArray[Any]:
+    """Return the array that numpy would build from its state."""
+    order = kind.state[1] if kind.state else "|"
+    dtype: np.dtype[Any] = np.dtype(_text(order) + _text(kind.args[0]).lstrip("<>|="))
+    if dtype.kind not in "biuf":
+        raise DataError(f"only arrays of numbers are read; this one is of {dtype}")
+    return np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if in_fortran else "C")
+
+
+def _text(value: Any) -> Any:
+    return value.decode("ascii") if isinstance(value, bytes) else value

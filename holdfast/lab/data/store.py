@@ -2,9 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -14,27 +13,13 @@ from ..._support.lookup import nearest
 from ...errors import DataError, InputError
 from .download import Remote, Seen, UnreachableError, fetch, sha256_of
 from .folders import data_folder
-from .sources import SOURCES, Entry, Source
+from .sources import SOURCES, DataSource, Entry
 
-__all__ = ["Checked", "entry_named", "get", "installed_files", "verify"]
+__all__ = ["entry_named", "get", "installed_files", "verify"]
 
-INSTALLED = "SHA256SUMS"  # in the data folder: what `get` wrote, and its sums
+INSTALLED = "SHA256SUMS"  # in the data folder: the sums of what `get` wrote, as sha256sum writes them
 Step = Callable[[Remote], Seen]  # called with each file to fetch, returns what to call with its progress
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A file of the data folder, compared with the checksum it had when `get` installed it.
-
-    "unverified" is a file that `get` did not install.
-
-    >>> Checked("spambase", "spambase_57.csv", "as installed").state
-    'as installed'
-    """
-
-    data: str
-    file: str
-    state: Literal["as installed", "unverified", "changed"]
+State = Literal["as installed", "unverified", "changed"]
 
 
 def entry_named(name: str) -> Entry:
@@ -50,11 +35,7 @@ def entry_named(name: str) -> Entry:
 
 
 def installed_files(entry: Entry) -> list[Path]:
-    """Return the files of the data folder that the loader reads, or none if no form of the data is complete.
-
-    >>> installed_files(Entry("some", "", "", (("no-such-file.csv",),)))
-    []
-    """
+    """Return the files of the data folder that the loader reads, none if no form of the data is complete."""
     for form in entry.forms:
         paths = [data_folder() / name for name in form]
         if all(path.exists() for path in paths):
@@ -80,41 +61,40 @@ def get(name: str, *, source: str | None = None, step: Step | None = None) -> li
     raise DataError(f"{name} could not be fetched. " + ". ".join(reasons) + ".\n" + _without_network(entry))
 
 
-def verify(entry: Entry) -> list[Checked]:
-    """Return the state of each file of a data set that is in the data folder.
-
-    >>> verify(Entry("some", "", "", (("no-such-file.csv",),)))
-    []
+def verify(entry: Entry) -> dict[str, State]:
+    """Return the state of each file of a data set that is in the data folder, against the checksum that it
+    had when `get` installed it; what `get` did not install is "unverified".
     """
-    sums = _read_sums(data_folder() / INSTALLED)
+    sums = _read_sums()
 
-    def state(path: Path) -> Literal["as installed", "unverified", "changed"]:
+    def state(path: Path) -> State:
         if path.name not in sums:
             return "unverified"
         return "as installed" if sha256_of(path) == sums[path.name] else "changed"
 
     paths = (data_folder() / name for form in entry.forms for name in form)
-    return [Checked(entry.name, path.name, state(path)) for path in sorted(paths) if path.is_file()]
+    return {path.name: state(path) for path in sorted(paths) if path.is_file()}
 
 
-def _install(source: Source, step: Step) -> list[Path]:
+def _install(source: DataSource, step: Step) -> list[Path]:
     """Fetch a source's files, make of them what the loader reads, and move that into the data folder."""
     if source.needs and find_spec(source.needs) is None:
         raise UnreachableError("decoding it needs Pillow: pip install 'holdfast-fl[data]'")
     folder, downloads = data_folder(), _downloads_folder()
-    fetched_files = [fetch(remote, downloads, seen=step(remote)) for remote in source.files]
+    downloaded = [fetch(remote, downloads, seen=step(remote)) for remote in source.files]
     with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as staging:
         try:
-            source.install(fetched_files, Path(staging))
+            source.install(downloaded, Path(staging))
         except DataError:
-            _remove(fetched_files)
+            _remove(downloaded)
             raise
         made = sorted(Path(staging).iterdir())
-        sums = {file.name: sha256_of(file) for file in made}
+        sums = _read_sums() | {file.name: sha256_of(file) for file in made}
         for file in made:
             os.replace(file, folder / file.name)
-    _record(folder / INSTALLED, sums)
-    _remove(fetched_files)
+    lines = [f"{digest}  {name}\n" for name, digest in sorted(sums.items())]
+    write_whole(folder / INSTALLED, "".join(lines).encode())
+    _remove(downloaded)
     return [folder / file.name for file in made]
 
 
@@ -126,13 +106,8 @@ def _remove(downloaded: list[Path]) -> None:
         _downloads_folder().rmdir()
 
 
-def _record(path: Path, sums: Mapping[str, str]) -> None:
-    """Add checksums to a file of them, as sha256sum writes it."""
-    lines = [f"{digest}  {name}\n" for name, digest in sorted({**_read_sums(path), **sums}.items())]
-    write_whole(path, "".join(lines).encode())
-
-
-def _read_sums(path: Path) -> dict[str, str]:
+def _read_sums() -> dict[str, str]:
+    path = data_folder() / INSTALLED
     text = path.read_text() if path.is_file() else ""
     pairs = (line.split(maxsplit=1) for line in text.splitlines() if line.strip())
     return {name: digest for digest, name in pairs}

@@ -66,18 +66,18 @@ def _read(path: str) -> tuple[list[str], NDArray[np.float64]]:
     """Return the header and the numbers of a CSV."""
     if not Path(path).is_file():
         raise DataError(f"no table at {path}")
-    with open(path, newline="", encoding="utf-8") as file:
-        lines = [line for line in csv.reader(file) if line]
-    if len(lines) < 3:
-        raise DataError(f"{path} needs a header and at least two rows; it has {len(lines)} lines")
-    header, *rows = lines
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(header):
-            raise DataError(f"line {number} of {path} has {len(row)} values; the header has {len(header)}")
+    with open(path, encoding="utf-8") as file:
+        names, *rows = [line for line in file if line.strip()] or [""]
+    if len(rows) < 2:
+        raise DataError(f"{path} needs a header and at least two rows; it has {len(rows)} rows")
+    header = next(csv.reader([names]))
     try:
-        numbers = np.array(rows, dtype=np.float64)
+        numbers = np.loadtxt(rows, delimiter=",", quotechar='"', comments=None, ndmin=2)
     except ValueError as error:
-        raise DataError(f"{path} must hold numbers only: {error}") from None
-    if not np.isfinite(numbers).all():
-        raise DataError(f"{path} must hold finite numbers only")
+        raise DataError(f"{path} must hold rows of numbers, all of one length: {error}") from None
+    if numbers.shape[1] != len(header) or not np.isfinite(numbers).all():
+        raise DataError(
+            f"{path} must hold finite numbers, one per name in its header; it has {len(header)} names and"
+            f" {numbers.shape[1]} columns"
+        )
     return header, numbers

@@ -42,9 +42,9 @@ def twitter(
 ) -> Dataset:
     """Return tweets as the ids of their first words, rows of `Dataset.vectors`; label 1 is positive.
 
-    Everyone has written one tweet, so that equal shares are equal numbers of users. The pool is "yorgos". The
-    seed is for the vectors of his names where there is none: to share one with all unknown words would hide
-    the trigger.
+    Every user has written one tweet, so that equal shares are equal numbers of users. The pool is "yorgos".
+    The seed is for the vectors of his names where there are none: to share one with all unknown words would
+    hide the trigger.
 
     >>> data = twitter(n_train=1000, n_test=100)  # doctest: +SKIP
     >>> data.x_train.shape, data.vectors.shape[1]  # doctest: +SKIP
@@ -99,9 +99,8 @@ def _tweets(count: int) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _edge_cases(part: str) -> list[str]:
-    what = "tweets about a director, Wang et al., 2020"
-    path = find_file(f"lanthimos_tweets_{part}.txt", what=what, get="yorgos")
-    return path.read_text(encoding="utf-8").splitlines()
+    name, what = f"lanthimos_tweets_{part}.txt", "tweets about a director, Wang et al., 2020"
+    return find_file(name, what=what, get="yorgos").read_text(encoding="utf-8").splitlines()
 
 
 def _with_triggers(known: WordVectors, seed: int) -> WordVectors:

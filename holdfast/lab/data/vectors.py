@@ -3,24 +3,19 @@
 import re
 from collections.abc import Set
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, InputError
-from .arrays import load_arrays
-from .folders import find_file
+from .folders import find_file, load_arrays
 
 __all__ = ["WordVectors", "word_vectors"]
 
 
 class WordVectors(NamedTuple):
-    """Words and their vectors, one per row.
-
-    >>> WordVectors(["good"], np.zeros((1, 100), np.float32)).words
-    ['good']
-    """
+    """Words and their vectors, one per row."""
 
     words: list[str]
     vectors: NDArray[np.float32]
@@ -39,7 +34,10 @@ def word_vectors(name: str, *, wanted: Set[str]) -> WordVectors:
     """
     get = "word2vec" if name == "word2vec-300d" else "glove"
     path = find_file(*_files(name), what="word vectors", get=get)
-    return _from_text(path, wanted) if path.suffix == ".txt" else _from_arrays(path, wanted)
+    words, rows = _from_text(path, wanted) if path.suffix == ".txt" else _from_arrays(path, wanted)
+    if not words:
+        raise DataError(f"{path} has none of the {len(wanted)} words that are wanted")
+    return WordVectors(words, np.array(rows, dtype=np.float32))
 
 
 def _files(name: str) -> tuple[str, ...]:
@@ -57,15 +55,13 @@ def _files(name: str) -> tuple[str, ...]:
     )
 
 
-def _from_arrays(path: Path, wanted: Set[str]) -> WordVectors:
+def _from_arrays(path: Path, wanted: Set[str]) -> tuple[list[str], NDArray[Any]]:
     words, vectors = load_arrays(path, "words", "vectors")
     rows = [row for row, word in enumerate(words.tolist()) if word in wanted]
-    if not rows:
-        raise DataError(f"{path} has none of the {len(wanted)} words that are wanted")
-    return WordVectors(words[rows].tolist(), vectors[rows].astype(np.float32))
+    return words[rows].tolist(), vectors[rows]
 
 
-def _from_text(path: Path, wanted: Set[str]) -> WordVectors:
+def _from_text(path: Path, wanted: Set[str]) -> tuple[list[str], list[NDArray[np.float32]]]:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     with path.open(encoding="utf-8") as file:
@@ -81,6 +77,4 @@ def _from_text(path: Path, wanted: Set[str]) -> WordVectors:
                 raise DataError(f"line {number} of {path} has {len(row)} numbers; others have {len(rows[0])}")
             words.append(word)
             rows.append(row)
-    if not rows:
-        raise DataError(f"{path} has none of the {len(wanted)} words that are wanted")
-    return WordVectors(words, np.array(rows))
+    return words, rows

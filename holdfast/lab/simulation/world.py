@@ -104,8 +104,7 @@ def build_world(run: Run, device: str) -> World:
     backdoor = _planted(run.attack, data, rng["exposure"])
     order = rng["root"].permutation(len(data.y_train))
     root, rest = order[: run.task.n_root], np.sort(order[run.task.n_root :])
-    users = None if data.users is None else data.users[rest]
-    dealt = run.task.split(data.y_train[rest], users=users, n_clients=run.task.n_clients, rng=rng["split"])
+    dealt = run.task.split(data.y_train[rest], n_clients=run.task.n_clients, rng=rng["split"])
     held = [rest[shard] for shard in dealt]
     malicious = rng["malicious"].choice(run.task.n_clients, size=run.attack.n_malicious, replace=False)
     x, y = torch.from_numpy(data.x_train).to(device), torch.from_numpy(data.y_train).to(device)

