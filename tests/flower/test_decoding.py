@@ -1,6 +1,5 @@
 """Arrays are read in place, as Flower's own reader reads them, and nothing large is ever made of a lie."""
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -55,13 +54,11 @@ def test_what_is_encoded_is_decoded():
         npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }" + b" " * 60_000),
     ],
 )
-def test_a_lie_about_the_size_costs_neither_memory_nor_time(data):
+def test_a_lie_about_the_size_costs_no_memory(data):
     shape = (99999999999999, 99999999)
     tracemalloc.start()
-    started = time.perf_counter()
     with pytest.raises(Refusal):
         numbers_in(Array("float32", shape, "numpy.ndarray", data))
-    assert time.perf_counter() - started < 0.5
     assert tracemalloc.get_traced_memory()[1] < 1_000_000
     tracemalloc.stop()
 

@@ -44,15 +44,6 @@ def opposition(metrics, node):
     return np.mean([here["holdfast-opposed"][here["holdfast-nodes"].index(node)] for here in rounds])
 
 
-def check_nodes(here):
-    """Check what the nodes said, and that all processes end when they are asked to."""
-    assert "trains on 500 poisoned examples" in here.log(f"node{ATTACKER}")
-    assert "DRILL: this process ends here" in here.log(f"node{CRASHING}")
-    assert "DRILL" not in here.log("node0") + here.log("node1")
-    here.stop()
-    assert here.alive() == []
-
-
 def drilled(here):
     """Run the drill; the crashing node goes down in its third round, as if its machine did."""
     for number, part in PARTS.items():
