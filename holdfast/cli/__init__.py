@@ -14,7 +14,8 @@ def main() -> None:
     try:
         from .commands import app
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
+        package = (error.name or "").partition(".")[0]
+        if package not in ("platformdirs", "rich", "typer"):
             raise
-        sys.exit(f"The holdfast command needs {error.name}: pip install 'holdfast-fl[cli]'")
+        sys.exit(f"The holdfast command needs {package}: pip install 'holdfast-fl[cli]'")
     app()

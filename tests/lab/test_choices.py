@@ -72,3 +72,11 @@ def test_a_setting_of_a_contest_goes_to_the_defences_that_have_it():
 def test_a_setting_that_no_defence_of_a_contest_has_is_refused():
     with pytest.raises(InputError, match="no setting 'alpha'"):
         build_contest("phishing", ["and-mask", "fedavg"], settings={"alpha": 0.4})
+
+
+def test_settings_that_share_a_name_with_an_input_of_another_role_can_be_set():
+    tweets = build_run("twitter", settings={"vectors": "word2vec-300d"})
+    assert tweets.description["task"]["data"].count("vectors='word2vec-300d'") == 1
+    images = build_run("cifar10", scale="paper", settings={"resnet18.weights": "mine.pth"})
+    assert "weights='mine.pth'" in images.description["task"]["model"]
+    assert images.key != build_run("cifar10", scale="paper").key
