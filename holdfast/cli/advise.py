@@ -1,6 +1,8 @@
 """holdfast advise: which alpha and tau, what they guarantee, what they cost."""
 
 import json
+from collections.abc import Callable, Iterable
+from dataclasses import astuple
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..theory import Advice, Assessment, advise
+from ..theory import Advice, advise
 from ..theory.advice_text import percent, region_text
 from .shown import errors_shown
 
@@ -57,7 +59,10 @@ def _show(advice: Advice, console: Console) -> None:
         f"{federation.n_clients} clients, {federation.n_malicious} malicious; {federation.n_per_round} per"
         f" round, {federation.n_rounds} rounds; an honest sign flips with chance {federation.flip:g}\n"
     )
-    console.print(f"[bold]invariant(tau={found.tau:g}, alpha={found.alpha:g})[/bold]  {found.summary}")
+    console.print(
+        f"[bold]invariant(tau={found.tau:g}, alpha={found.alpha:g})[/bold]  trims {found.n_trimmed} at each"
+        f" end, passes with up to {found.n_against} against"
+    )
     risk = percent(advice.risk)
     if advice.within_risk:
         console.print(f"[green]Every risk is at most {risk}[/green] over all rounds.")
@@ -67,16 +72,37 @@ def _show(advice: Advice, console: Console) -> None:
     console.print("\n[bold]Guaranteed[/bold]")
     console.print(_bullets(advice.guarantees))
     console.print("\n[bold]Feasible[/bold]")
-    console.print(_bullets((region_text(federation, advice.region),)))
+    console.print(_bullets([region_text(federation, advice.region)]))
     console.print("", _table(advice), sep="\n")
 
 
-def _bullets(lines: tuple[str, ...]) -> Table:
+def _bullets(lines: Iterable[str]) -> Table:
     """Return the lines so that each is wrapped under itself."""
     grid = Table.grid(padding=(0, 1))
     for line in lines:
         grid.add_row(" -", line)
     return grid
+
+
+def _sure(sure: bool) -> str:
+    return "yes" if sure else "NO"
+
+
+#: The rows of the table, one per field of an Assessment, and how each is shown.
+ROWS: tuple[tuple[str, Callable[..., str]], ...] = (
+    ("tau", "{:g}".format),
+    ("alpha", "{:g}".format),
+    ("values trimmed at each end", str),
+    ("values averaged", str),
+    ("clients against, at most", str),
+    ("direction sure", _sure),
+    ("more attackers than trimmed, per round", percent),
+    ("  in some round", percent),
+    ("attacked coordinate learns, per round", percent),
+    ("other coordinate learns, per round", percent),
+    ("attacked coordinate misled, per round", percent),
+    ("  in some round", percent),
+)
 
 
 def _table(advice: Advice) -> Table:
@@ -86,36 +112,6 @@ def _table(advice: Advice) -> Table:
     for names in advice.published_by_settings:
         table.add_column("\n".join(names).replace("_", "\n"), justify="right")
     columns = (advice.recommended, *advice.published_by_settings.values())
-    for label, *cells in zip(_LABELS, *map(_cells, columns), strict=True):
-        table.add_row(label, *cells)
+    for (label, shown), *values in zip(ROWS, *map(astuple, columns), strict=True):
+        table.add_row(label, *map(shown, values))
     return table
-
-
-_LABELS = (
-    "tau",
-    "alpha",
-    "values trimmed at each end",
-    "values averaged",
-    "clients against, at most",
-    "direction sure",
-    "more attackers than trimmed, per round",
-    "  in some round",
-    "attacked coordinate learns, per round",
-    "other coordinate learns, per round",
-    "attacked coordinate misled, per round",
-    "  in some round",
-)
-
-
-def _cells(found: Assessment) -> tuple[str, ...]:
-    counts = (found.n_trimmed, found.n_averaged, found.n_against)
-    chances = (
-        found.more_than_trimmed,
-        found.more_than_trimmed_ever,
-        found.learns,
-        found.learns_unattacked,
-        found.misled,
-        found.misled_ever,
-    )
-    sure = "yes" if found.direction_is_sure else "NO"
-    return (f"{found.tau:g}", f"{found.alpha:g}", *map(str, counts), sure, *map(percent, chances))

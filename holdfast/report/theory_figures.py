@@ -62,11 +62,10 @@ def _fltrust_failure(axes: Any) -> None:
     axes.axvline(0, color=MUTED, lw=0.8, ls=":")
     for vector, color in ((benign, BENIGN), (attacker, MALICIOUS), (aggregate, AGGREGATE)):
         arrow(axes, (0, 0), vector, color)
-    trust = theory.fltrust_trust(theta)
     label(
         axes, benign, "honest client,\nand the server's\nown update", BENIGN, side="right", by=(-0.05, -0.25)
     )
-    label(axes, attacker, f"attacker, trusted\nwith {trust:.2f}", MALICIOUS, side="left", by=(0.04, 0))
+    label(axes, attacker, f"attacker, trusted\nwith {benign @ attacker:.2f}", MALICIOUS, side="left", by=(0.04, 0))
     label(axes, aggregate, "FLTrust", AGGREGATE, side="left", by=(0.02, 0.08))
     axes.set(xlim=(-0.85, 1.3), ylim=(-0.08, 1.15), aspect="equal", xticks=[], yticks=[])
     axes.set_xlabel("flat direction: honest to the left")

@@ -9,12 +9,7 @@ __all__ = ["guarantees", "percent", "problems", "region_text"]
 
 
 def guarantees(federation: Federation, found: Assessment) -> Iterator[str]:
-    """Return what the settings guarantee, each with what it assumes.
-
-    >>> federation = Federation(20, 4, 20)
-    >>> next(guarantees(federation, Assessment.of(federation, tau=0.5, alpha=0.25)))[:55]
-    'Range: in a round with at most 5 attackers, every coord'
-    """
+    """Return what the settings guarantee, each with what it assumes."""
     n, typical = federation.n_per_round, federation.typical_attackers
     yield (
         f"Range: in a round with at most {found.n_trimmed} attackers, every coordinate of the update is 0 or"
@@ -41,12 +36,7 @@ def guarantees(federation: Federation, found: Assessment) -> Iterator[str]:
 
 
 def problems(federation: Federation, found: Assessment, risk: float) -> Iterator[str]:
-    """Return which risks the settings leave above the one allowed, and what would help.
-
-    >>> federation = Federation(100, 20, 20)
-    >>> len(list(problems(federation, Assessment.of(federation, tau=0.5, alpha=0.45), 0.01)))
-    1
-    """
+    """Return which risks the settings leave above the one allowed, and what would help."""
     if found.more_than_trimmed_ever > risk:
         yield (
             f"no alpha keeps the risk at {percent(risk)}: even with the most that can be trimmed at each end,"
@@ -63,11 +53,7 @@ def problems(federation: Federation, found: Assessment, risk: float) -> Iterator
 
 
 def region_text(federation: Federation, region: tuple[tuple[int, int], ...]) -> str:
-    """Return the feasible settings in one sentence.
-
-    >>> print(region_text(Federation(100, 10, 15), ((7, 2), (7, 3), (7, 4))))
-    alpha 0.46 (trim 7 at each end) and tau 0.4 to 0.7 (2 to 4 against)
-    """
+    """Return the feasible settings in one sentence."""
     if not region:
         return "none: no pair of settings keeps every risk as low as asked"
     trims, masks = sorted({k for k, _ in region}), sorted({m for _, m in region})
@@ -85,11 +71,7 @@ def _span(low: float, high: float) -> str:
 
 
 def percent(chance: float) -> str:
-    """Return a chance to be read: in per cent, or as a power of ten where that would read as 0.
-
-    >>> percent(0.17660), percent(0.00123), percent(4.1e-06), percent(0.0), percent(1 - 1e-12)
-    ('17.7%', '0.12%', '4e-06', '0%', '>99.9%')
-    """
+    """Return a chance to be read: in per cent, or as a power of ten where that would read as 0."""
     if chance in (0, 1):
         return f"{chance:.0%}"
     if chance > 0.9995:

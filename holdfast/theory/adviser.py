@@ -21,10 +21,6 @@ class Advice:
     `region` holds the counts (trimmed at each end, against at most) of every pair of settings that keeps all
     risks below `risk`; it is empty where none does, and `problems` says why. The recommended pair is then
     the best there is.
-
-    >>> from holdfast import invariant
-    >>> print(invariant(**advise(n_clients=30, n_malicious=5).settings))
-    invariant(tau=0.5, alpha=0.23, strict=False)
     """
 
     federation: Federation
@@ -32,6 +28,7 @@ class Advice:
     recommended: Assessment
     published: Mapping[str, Assessment]
     region: tuple[tuple[int, int], ...]
+    guarantees: tuple[str, ...]  # of the recommended settings, each with what it assumes
     problems: tuple[str, ...]
 
     @property
@@ -42,12 +39,7 @@ class Advice:
     @property
     def settings(self) -> dict[str, float]:
         """The recommended settings, for invariant(**settings)."""
-        return self.recommended.settings
-
-    @property
-    def guarantees(self) -> tuple[str, ...]:
-        """What the recommended settings guarantee, each with what it assumes."""
-        return tuple(guarantees(self.federation, self.recommended))
+        return {"tau": self.recommended.tau, "alpha": self.recommended.alpha}
 
     @property
     def published_by_settings(self) -> dict[tuple[str, ...], Assessment]:
@@ -59,17 +51,9 @@ class Advice:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings and lists, ready for json.dumps."""
-        return {
-            "federation": asdict(self.federation),
-            "risk": self.risk,
-            "within_risk": self.within_risk,
-            "settings": self.settings,
-            "recommended": self.recommended.as_dict(),
-            "published": {name: found.as_dict() for name, found in self.published.items()},
-            "region": [{"n_trimmed": k, "n_against": m} for k, m in self.region],
-            "guarantees": list(self.guarantees),
-            "problems": list(self.problems),
-        }
+        region = [{"n_trimmed": k, "n_against": m} for k, m in self.region]
+        head = {"settings": self.settings, "within_risk": self.within_risk}
+        return head | asdict(self) | {"region": region}
 
 
 def advise(
@@ -117,5 +101,6 @@ def advise(
         recommended=recommended,
         published={name: Assessment.of(federation, **pair) for name, pair in PUBLISHED.items()},
         region=tuple((k, m) for k in trims.tolist() for m in masks.tolist() if m <= k),
+        guarantees=tuple(guarantees(federation, recommended)),
         problems=tuple(problems(federation, recommended, risk)),
     )

@@ -12,15 +12,13 @@ __all__ = [
     "fltrust_advantage",
     "fltrust_best_advantage",
     "fltrust_best_angle",
-    "fltrust_trust",
-    "gradient_gap",
     "inversion_flatness",
     "mimicry_cost",
     "overwrite_threshold",
 ]
 
-#: From this angle on, between the benign gradient and the flat axis, an attacker beats FLTrust: arccos(1/3),
-#: or 0.3918 pi. The paper reads 0.4 pi off a plot.
+#: Above this angle between the benign gradient and the flat axis, an attacker beats FLTrust: arccos(1/3), or
+#: 0.3918 pi. The paper reads 0.4 pi off a plot.
 FLTRUST_THRESHOLD = math.acos(1 / 3)
 
 
@@ -35,7 +33,7 @@ def fltrust_advantage(theta: ArrayLike, theta_attacker: ArrayLike) -> FloatArray
     0.2653
     """
     benign, attacker = _angle("theta", theta), _angle("theta_attacker", theta_attacker)
-    return np.asarray(np.cos(attacker) * np.cos(np.pi - benign - attacker) - np.cos(benign))[()]
+    return np.cos(attacker) * np.cos(np.pi - benign - attacker) - np.cos(benign)
 
 
 def fltrust_best_advantage(theta: ArrayLike) -> FloatArray:
@@ -47,7 +45,7 @@ def fltrust_best_advantage(theta: ArrayLike) -> FloatArray:
     >>> fltrust_best_advantage([0.0, np.pi / 2]).round(4)
     array([-1. ,  0.5])
     """
-    return np.asarray(0.5 - 1.5 * np.cos(_angle("theta", theta)))[()]
+    return 0.5 - 1.5 * np.cos(_angle("theta", theta))
 
 
 def fltrust_best_angle(theta: ArrayLike) -> FloatArray:
@@ -56,39 +54,19 @@ def fltrust_best_angle(theta: ArrayLike) -> FloatArray:
     >>> print((fltrust_best_angle(0.45 * np.pi) / np.pi).round(4))
     0.275
     """
-    return np.asarray((np.pi - _angle("theta", theta)) / 2)[()]
-
-
-def fltrust_trust(theta: ArrayLike) -> FloatArray:
-    """Return the trust that FLTrust gives the attacker at its best angle: sin(theta / 2), never 0.
-
-    >>> print(fltrust_trust(0.45 * np.pi).round(4))
-    0.6494
-    """
-    return np.asarray(np.sin(_angle("theta", theta) / 2))[()]
-
-
-def gradient_gap(*, lipschitz: ArrayLike, distance: ArrayLike) -> FloatArray:
-    """Return how far the mean gradients on true and on inverted triggers can be apart: lambda W1.
-
-    `lipschitz` is that of the gradient in the example, `distance` the Wasserstein-1 distance of the two
-    distributions. It must count the labels where they differ.
-
-    >>> print(gradient_gap(lipschitz=2.0, distance=0.75))
-    1.5
-    """
-    return np.asarray(in_range("lipschitz", lipschitz, 0) * in_range("distance", distance, 0))[()]
+    return (np.pi - _angle("theta", theta)) / 2
 
 
 def inversion_flatness(flatness: ArrayLike, *, lipschitz: ArrayLike, distance: ArrayLike) -> FloatArray:
-    """Return the flatness that is sure to remain of what training on inverted triggers shows to be there.
+    """Return the least size of the gradient on the true triggers, from its size on the inverted ones.
 
-    `flatness` is the size of the gradient on the inverted triggers; the true triggers' is at least this.
+    The mean gradients are at most lambda W1 apart: `lipschitz` is that of the gradient in the example,
+    `distance` the Wasserstein-1 distance of the two distributions, which counts the labels where they differ.
 
     >>> inversion_flatness(2.0, lipschitz=2.0, distance=[0.75, 1.5])
     array([0.5, 0. ])
     """
-    gap = gradient_gap(lipschitz=lipschitz, distance=distance)
+    gap = in_range("lipschitz", lipschitz, 0) * in_range("distance", distance, 0)
     return np.maximum(0.0, in_range("flatness", flatness, 0) - gap)
 
 
@@ -100,10 +78,8 @@ def overwrite_threshold(
     >>> print(overwrite_threshold(0.01, own_examples=50, other_examples=950))
     0.19
     """
-    ratio = in_range("other_examples", other_examples, 0) / in_range(
-        "own_examples", own_examples, 0, open_low=True
-    )
-    return np.asarray(ratio * in_range("flatness", flatness, 0))[()]
+    own = in_range("own_examples", own_examples, 0, open_low=True)
+    return in_range("other_examples", other_examples, 0) / own * in_range("flatness", flatness, 0)
 
 
 def mimicry_cost(*, benign_gradient: ArrayLike, flatness: ArrayLike) -> FloatArray:
@@ -114,7 +90,7 @@ def mimicry_cost(*, benign_gradient: ArrayLike, flatness: ArrayLike) -> FloatArr
     >>> print(mimicry_cost(benign_gradient=0.1, flatness=0.02).round(4))
     0.002
     """
-    return np.asarray(in_range("benign_gradient", benign_gradient, 0) * in_range("flatness", flatness, 0))[()]
+    return in_range("benign_gradient", benign_gradient, 0) * in_range("flatness", flatness, 0)
 
 
 def _angle(name: str, values: ArrayLike) -> FloatArray:

@@ -1,19 +1,17 @@
 """A federation as its operator sees it, and what one pair of settings of `invariant` means for it."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .._support.counting import check_whole, largest_minority
 from ..errors import InputError
 from .checks import FloatArray, probabilities
-from .laws import binomial, hypergeometric
-from .one_dimension import chances_of
-from .rules import SignRule, invariant_rule
-from .sampling import chance_of_more, over_rounds, values_against
+from .laws import binomial, chance_of_more, hypergeometric, over_rounds
+from .one_dimension import Chances, invariant_rule
 
 __all__ = ["Assessment", "Federation"]
 
@@ -67,16 +65,16 @@ class Federation:
     @cached_property
     def against(self) -> FloatArray:
         """The law of how many of a round's values are on the attackers' side in a coordinate they attack."""
+        against = np.zeros(self.n_per_round + 1)
         attackers = hypergeometric(self.n_clients, self.n_malicious, self.n_per_round)
-        return values_against(attackers, flip=self.flip)
+        for count in np.flatnonzero(attackers).tolist():
+            against[count:] += attackers[count] * binomial(self.n_per_round - count, self.flip)
+        return against
 
     def chance_of_more(self, n_tolerated: ArrayLike) -> FloatArray:
         """Return the chance that a round draws more attackers than are tolerated."""
         return chance_of_more(
-            n_tolerated,
-            n_clients=self.n_clients,
-            n_malicious=self.n_malicious,
-            n_per_round=self.n_per_round,
+            n_tolerated, n_clients=self.n_clients, n_malicious=self.n_malicious, n_per_round=self.n_per_round
         )
 
     def chance_ever(self, chance: ArrayLike) -> FloatArray:
@@ -88,8 +86,8 @@ class Federation:
 class Assessment:
     """What a pair of settings means for a federation: chances per round or, as `..._ever`, in any round.
 
-    >>> print(Assessment.of(Federation(100, 20, 20), tau=0.6, alpha=0.25).summary)
-    trims 5 at each end, passes with up to 4 against
+    >>> print(f"{Assessment.of(Federation(100, 20, 20), tau=0.6, alpha=0.25).more_than_trimmed:.1%}")
+    17.3%
     """
 
     tau: float
@@ -110,8 +108,8 @@ class Assessment:
         """Return what these settings of `invariant` mean for the federation."""
         n = federation.n_per_round
         rule = invariant_rule(n, tau=tau, alpha=alpha)
-        attacked = chances_of(rule, federation.against)
-        unattacked = chances_of(rule, binomial(n, federation.flip))
+        attacked = Chances.of(rule, federation.against)
+        unattacked = Chances.of(rule, binomial(n, federation.flip))
         more = float(federation.chance_of_more(rule.n_trimmed))
         n_against = largest_minority(rule.n_votes, n)
         return cls(
@@ -131,41 +129,17 @@ class Assessment:
 
     @classmethod
     def from_counts(cls, federation: Federation, *, n_trimmed: int, n_against: int) -> "Assessment":
-        """Return the same for counts, with the roundest settings that give them.
-
-        >>> found = Assessment.from_counts(Federation(100, 10, 15), n_trimmed=7, n_against=4)
-        >>> found.tau, found.alpha
-        (0.4, 0.46)
-        """
+        """Return the same for counts, with the roundest settings that give them."""
         n = federation.n_per_round
-        SignRule(n, n_trimmed)  # raises if so many cannot be trimmed
         return cls.of(
             federation,
             tau=_roundest((n - 2 * n_against - 2) / n, (n - 2 * n_against) / n),
             alpha=_roundest((n_trimmed - 1) / n, n_trimmed / n),
         )
 
-    @property
-    def settings(self) -> dict[str, float]:
-        """The settings, for invariant(**settings)."""
-        return {"tau": self.tau, "alpha": self.alpha}
-
-    @property
-    def summary(self) -> str:
-        """The settings as counts."""
-        return f"trims {self.n_trimmed} at each end, passes with up to {self.n_against} against"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain numbers, ready for json.dumps."""
-        return asdict(self)
-
 
 def _roundest(above: float, up_to: float) -> float:
-    """Return the largest of the numbers with the fewest decimals in (above, up_to].
-
-    >>> _roundest(0.4, 0.5), _roundest(1 / 3, 7 / 15), _roundest(0.4, 0.45)
-    (0.5, 0.4, 0.45)
-    """
+    """Return the largest of the numbers with the fewest decimals in (above, up_to]."""
     digits = 1
     while (rounded := math.floor(up_to * 10.0**digits + 1e-6) / 10.0**digits) <= above + 1e-9:
         digits += 1

@@ -1,125 +1,104 @@
 """Made-up rounds under attack, and the real rules run on them: what the formulas are checked against."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._support.counting import votes_needed
 from ..aggregators import and_mask, fedavg, invariant, median, trimmed_mean
 from ..core import Rule
-from .rules import SignRule, invariant_rule, mean_rule, median_rule, trimmed_mean_rule
+from .one_dimension import SignRule, invariant_rule, median_rule, trimmed_mean_rule
 
-__all__ = ["CASES", "Case", "attacked_coordinates", "enumerate_outcomes", "simulate_case"]
+__all__ = ["CASES", "Case", "enumerate_outcomes", "simulate_case"]
 
-Array = NDArray[np.float64]
+#: The outcome, by the way that a coordinate moves under heavy and under light values of the attackers' side.
+OUTCOME = {(1, 1): "benign", (-1, 1): "contested", (0, 0): "zeroed", (-1, -1): "malicious"}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A rule, the same rule as the theorem sees it, and a round to try it on.
-
-    >>> print(CASES[0])
-    invariant(tau=0.5, alpha=0.25), 4 of 20, p=0.1
-    """
+    """A rule and a round to try it on."""
 
     rule: Rule
-    sign_rule: SignRule
+    n_clients: int
     n_attackers: int
     flip: float
 
     def __str__(self) -> str:
         """Return the rule and the round, for a table."""
         rule = str(self.rule).replace(", strict=False", "").removesuffix("()")
-        return f"{rule}, {self.n_attackers} of {self.sign_rule.n_clients}, p={self.flip:g}"
+        return f"{rule}, {self.n_attackers} of {self.n_clients}, p={self.flip:g}"
 
+    @property
+    def n_honest(self) -> int:
+        """The number of honest clients."""
+        return self.n_clients - self.n_attackers
 
-def _cases() -> Iterator[Case]:
-    def invariant_case(n: int, n_attackers: int, flip: float, tau: float, strict: bool = False) -> Case:
-        settings: dict[str, Any] = {"tau": tau, "alpha": 0.25, "strict": strict}
-        return Case(invariant(**settings), invariant_rule(n, **settings), n_attackers, flip)
-
-    yield invariant_case(20, 4, 0.1, 0.5)
-    yield invariant_case(20, 4, 0.1, 0.5, strict=True)
-    yield invariant_case(20, 4, 0.1, 0.2)
-    yield invariant_case(20, 4, 0.1, 0.6)
-    yield invariant_case(15, 2, 0.2, 0.6)
-    for n, n_attackers, flip in ((20, 4, 0.1), (15, 2, 0.2)):
-        yield Case(trimmed_mean(alpha=0.25), trimmed_mean_rule(n, alpha=0.25), n_attackers, flip)
-        yield Case(median, median_rule(n), n_attackers, flip)
-    masked = SignRule(20, n_votes=invariant_rule(20, tau=0.5, alpha=0).n_votes)
-    yield Case(and_mask(tau=0.5), masked, 4, 0.1)
-    yield Case(fedavg, mean_rule(20), 4, 0.1)
+    @property
+    def sign_rule(self) -> SignRule:
+        """The rule as the theorem sees it."""
+        settings: dict[str, Any] = dict(self.rule.settings)
+        match self.rule.name:
+            case "invariant":
+                return invariant_rule(self.n_clients, **settings)
+            case "trimmed_mean":
+                return trimmed_mean_rule(self.n_clients, **settings)
+            case "median":
+                return median_rule(self.n_clients)
+            case "and_mask":
+                return SignRule(self.n_clients, n_votes=votes_needed(settings["tau"], self.n_clients))
+            case _:
+                return SignRule(self.n_clients)
 
 
 #: The theorem's setting, the paper's three, and the rules it is compared with.
-CASES = tuple(_cases())
-
-
-def attacked_coordinates(
-    flipped: NDArray[np.bool_], *, n_attackers: int, harsh: bool, rng: np.random.Generator
-) -> Array:
-    """Return updates in which the honest clients that are not flipped are positive, all others negative.
-
-    Magnitudes decide what is contested: if harsh, one value of the attackers' side outweighs all others;
-    if not, it weighs next to nothing. Rows are shuffled, because a rule must not depend on their order.
-
-    >>> flipped = np.array([[False, True], [False, False]])
-    >>> updates = attacked_coordinates(flipped, n_attackers=1, harsh=True, rng=np.random.default_rng(0))
-    >>> np.sign(updates).sum(axis=0)
-    array([ 1., -1.])
-    """
-    against = np.vstack([flipped, np.ones((n_attackers, flipped.shape[1]), dtype=bool)])
-    heavy = 100.0 * len(against)
-    sizes = rng.uniform(1, 2, against.shape)
-    return rng.permutation(np.where(against, -sizes * (heavy if harsh else 1 / heavy), sizes))
+CASES = (
+    Case(invariant(tau=0.5, alpha=0.25), 20, 4, 0.1),
+    Case(invariant(tau=0.5, alpha=0.25, strict=True), 20, 4, 0.1),
+    Case(invariant(tau=0.2, alpha=0.25), 20, 4, 0.1),
+    Case(invariant(tau=0.6, alpha=0.25), 20, 4, 0.1),
+    Case(invariant(tau=0.6, alpha=0.25), 15, 2, 0.2),
+    Case(trimmed_mean(alpha=0.25), 20, 4, 0.1),
+    Case(median, 20, 4, 0.1),
+    Case(trimmed_mean(alpha=0.25), 15, 2, 0.2),
+    Case(median, 15, 2, 0.2),
+    Case(and_mask(tau=0.5), 20, 4, 0.1),
+    Case(fedavg, 20, 4, 0.1),
+)
 
 
 def simulate_case(
-    case: Case,
-    *,
-    n_samples: int,
-    rng: np.random.Generator,
-    harsh: bool = True,
-    flips: ArrayLike | None = None,
+    case: Case, *, n_samples: int, rng: np.random.Generator, flips: ArrayLike | None = None
 ) -> tuple[float, float]:
     """Return the shares of random coordinates that the rule moves the honest way and the attackers' way.
 
-    Under harsh magnitudes these estimate p_minus and p_plus; under mild ones, what is contested goes the
-    honest way. `flips` gives each honest client its own chance.
-
-    >>> simulate_case(CASES[-1], n_samples=100, rng=np.random.default_rng(0))
-    (0.0, 1.0)
+    These estimate p_minus and p_plus. `flips` gives each honest client its own chance.
     """
-    n_honest = case.sign_rule.n_clients - case.n_attackers
-    chances = np.broadcast_to(case.flip if flips is None else np.asarray(flips), n_honest)
-    flipped = rng.random((n_honest, n_samples)) < chances[:, np.newaxis]
-    moved = _moved(case, flipped, harsh=harsh, rng=rng)
-    return float((moved > 0).mean()), float((moved < 0).mean())
+    chances = np.broadcast_to(case.flip if flips is None else np.asarray(flips), case.n_honest)
+    flipped = rng.random((case.n_honest, n_samples)) < chances[:, np.newaxis]
+    signs = _signs(case, flipped, heavy=True, rng=rng)
+    return float((signs > 0).mean()), float((signs < 0).mean())
 
 
-def enumerate_outcomes(case: Case, *, rng: np.random.Generator) -> NDArray[np.str_]:
-    """Run the rule on 0, 1, 2, ... flipped honest clients, and return the outcome of each.
+def enumerate_outcomes(case: Case, *, rng: np.random.Generator) -> list[str]:
+    """Run the rule on 0, 1, 2, ... flipped honest clients, and return the outcome of each."""
+    flipped = np.arange(case.n_honest)[:, np.newaxis] < np.arange(case.n_honest + 1)
+    heavy, light = (_signs(case, flipped, heavy=heavy, rng=rng).tolist() for heavy in (True, False))
+    return [OUTCOME[pair] for pair in zip(heavy, light, strict=True)]
 
-    >>> enumerate_outcomes(CASES[-1], rng=np.random.default_rng(0))[[0, -1]]
-    array(['contested', 'malicious'], dtype='<U10')
+
+def _signs(
+    case: Case, flipped: NDArray[np.bool_], *, heavy: bool, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the sign of each coordinate of the rule's update: 1 is the honest way.
+
+    Honest clients that are not flipped are positive, all others negative. Magnitudes decide what is
+    contested: if heavy, one value of the attackers' side outweighs all others; if not, it weighs next to
+    nothing. Rows are shuffled, because a rule must not depend on their order.
     """
-    n_honest = case.sign_rule.n_clients - case.n_attackers
-    flipped = np.arange(n_honest)[:, np.newaxis] < np.arange(n_honest + 1)
-    harsh, mild = (np.sign(_moved(case, flipped, harsh=harsh, rng=rng)) for harsh in (True, False))
-    return np.select(
-        [
-            (harsh > 0) & (mild > 0),
-            (harsh < 0) & (mild < 0),
-            (harsh < 0) & (mild > 0),
-            (harsh == 0) & (mild == 0),
-        ],
-        ["benign", "malicious", "contested", "zeroed"],
-        default="impossible",
-    )
-
-
-def _moved(case: Case, flipped: NDArray[np.bool_], *, harsh: bool, rng: np.random.Generator) -> Array:
-    updates = attacked_coordinates(flipped, n_attackers=case.n_attackers, harsh=harsh, rng=rng)
-    return np.asarray(case.rule(updates).update)
+    against = np.vstack([flipped, np.ones((case.n_attackers, flipped.shape[1]), dtype=bool)])
+    sizes, weight = rng.uniform(1, 2, against.shape), 100.0 * case.n_clients
+    updates = np.where(against, -sizes * (weight if heavy else 1 / weight), sizes)
+    return np.asarray(np.sign(case.rule(rng.permutation(updates)).update))

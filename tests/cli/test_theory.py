@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from holdfast.cli import app, theory
+from holdfast.cli.commands import app, theory
 from holdfast.theory import Finding
 
 

@@ -109,6 +109,7 @@ def test_the_advice_is_plain_numbers_for_json():
     assert stored["region"] == [{"n_trimmed": 7, "n_against": m} for m in (2, 3, 4)]
 
 
+@pytest.mark.slow
 def test_ten_thousand_clients_per_round_are_advised():
     advice = advise(n_clients=50_000, n_malicious=10_000, n_per_round=10_000)
     assert advice.within_risk

@@ -67,12 +67,6 @@ def test_a_sure_walk_arrives_and_a_short_one_never():
     assert convergence(1.0, 0.0, **WALK | {"n_rounds": 9}) == 0
 
 
-def test_the_power_of_the_dimension_empties_the_statement_for_networks():
-    one = convergence(0.9, 0.001, **WALK)
-    assert convergence(0.9, 0.001, **WALK, dim=3) == pytest.approx(one**3)
-    assert convergence(0.9, 0.001, **WALK, dim=11_689_512) < 1e-50
-
-
 def test_the_attack_loss_floor_never_falls_below_zero():
     found = attack_loss_floor(2.0, flatness=[0.1, 1.0], diameter=1.0, dim=4, longest=0.5)
     np.testing.assert_allclose(found, [1.8, 0.0])

@@ -1,9 +1,26 @@
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
 from holdfast import theory
 from holdfast._support.counting import largest_minority, trim_count, votes_needed
 from holdfast.errors import InputError
 from holdfast.theory import Assessment, Federation
+
+
+@given(
+    n=st.integers(3, 40), n_malicious=st.integers(1, 40), flip=st.just(0.0) | st.floats(1e-30, 0.5 - 1e-12)
+)
+def test_the_values_against_are_drawn_attackers_and_flipped_clients(n, n_malicious, flip):
+    counts = np.arange(n + 1)
+    drawn = stats.hypergeom.pmf(counts, 100, n_malicious, n)
+    expected = sum(
+        drawn[attackers] * stats.binom.pmf(counts - attackers, n - attackers, flip) for attackers in counts
+    )
+    found = Federation(100, n_malicious, n, flip=flip).against
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-290)
 
 
 @pytest.mark.parametrize("n", [3, 7, 15, 20, 33, 100])

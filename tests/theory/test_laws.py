@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from holdfast.errors import InputError
-from holdfast.theory import (
+from holdfast.theory.laws import (
     binomial,
     cantelli_flip,
+    chance_of_more,
     gaussian_flip,
     hypergeometric,
+    over_rounds,
     poisson_binomial,
     printed_flip,
 )
@@ -77,6 +79,27 @@ def test_the_binomial_law_takes_arrays_of_any_shape():
     np.testing.assert_array_equal(laws[1, 0], binomial(3, 0.3))
 
 
+@given(data=st.data())
+def test_the_chance_of_more_attackers_is_the_tail_of_scipys_law(data):
+    n_clients = data.draw(st.integers(1, 300))
+    n_malicious = data.draw(st.integers(0, n_clients))
+    n_per_round = data.draw(st.integers(0, n_clients))
+    tolerated = np.arange(n_per_round + 1)
+    found = chance_of_more(tolerated, n_clients=n_clients, n_malicious=n_malicious, n_per_round=n_per_round)
+    expected = stats.hypergeom.sf(tolerated, n_clients, n_malicious, n_per_round)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-15)
+
+
+@given(chance=st.floats(0, 1, allow_subnormal=False), n_rounds=st.integers(1, 10_000))
+def test_over_rounds_is_the_chance_of_a_first_success_in_scipys_beta_function(chance, n_rounds):
+    expected = special.betainc(1, n_rounds, chance)
+    np.testing.assert_allclose(over_rounds(chance, n_rounds), expected, rtol=1e-11)
+
+
+def test_nothing_happens_in_no_round():
+    assert over_rounds(1.0, 0) == 0
+
+
 @given(mean=st.floats(-30, 30), noise=st.floats(0.01, 100))
 def test_gaussian_noise_flips_what_scipys_normal_law_has_beyond_nought(mean, noise):
     expected = stats.norm.sf(abs(mean), scale=noise)
@@ -115,12 +138,17 @@ def test_the_printed_line_can_lie_below_the_truth():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: binomial(-1, 0.1), "n must be a whole number from 0 on; got -1"),
         (lambda: binomial(3, 1.2), "chance must be finite and of at least 0, at most 1; got 1.2"),
         (lambda: poisson_binomial([[0.1]]), r"one number per trial, in one row; got shape \(1, 1\)"),
         (lambda: poisson_binomial([0.1, np.nan]), "chances must be finite .* got nan"),
         (lambda: hypergeometric(10, 11, 2), "n_malicious must be a whole number from 0 to 10; got 11"),
-        (lambda: hypergeometric(10, 1, 20), "n_drawn must be a whole number from 0 to 10; got 20"),
+        (lambda: hypergeometric(10, 1, 20), "n_per_round must be a whole number from 0 to 10; got 20"),
+        (
+            lambda: chance_of_more(21, n_clients=100, n_malicious=20, n_per_round=20),
+            "n_tolerated must be .* at most 20; got 21",
+        ),
+        (lambda: over_rounds(1.5, 3), "chance must be .* got 1.5"),
+        (lambda: over_rounds(0.5, -3), "n_rounds must be .* got -3"),
         (lambda: gaussian_flip(1.0, 0.0), "noise must be finite and above 0; got 0"),
         (lambda: printed_flip(-1.0, 1.0), "flatness must be finite and above 0; got -1"),
     ],

@@ -7,11 +7,10 @@ from scipy import stats
 from holdfast.errors import InputError
 from holdfast.theory import (
     SignRule,
-    chances_of,
     invariant_rule,
-    mean_rule,
     median_rule,
     one_dimension,
+    outcome_by_flips,
     printed_p_minus,
     printed_p_plus_invariant,
     printed_p_plus_trimmed_mean,
@@ -93,7 +92,7 @@ def test_the_printed_p_minus_is_no_probability():
 
 
 def test_a_mean_has_no_chance_against_an_attacker():
-    chances = one_dimension(mean_rule(N), n_attackers=N_ATTACKERS, flip=[0.0, 0.1, 0.3])
+    chances = one_dimension(SignRule(N), n_attackers=N_ATTACKERS, flip=[0.0, 0.1, 0.3])
     np.testing.assert_array_equal(chances.p_minus, 0)
     np.testing.assert_allclose(chances.p_plus, 1, rtol=1e-12)
 
@@ -143,17 +142,16 @@ def test_the_largest_flip_for_all_is_the_pessimists_answer():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: one_dimension(mean_rule(5), n_attackers=6, flip=0.1), "n_attackers .* at most 5; got 6"),
-        (lambda: one_dimension(mean_rule(5), n_attackers=1, flip=-0.1), "flip must be .* got -0.1"),
+        (lambda: one_dimension(SignRule(5), n_attackers=6, flip=0.1), "n_attackers .* at most 5; got 6"),
+        (lambda: one_dimension(SignRule(5), n_attackers=1, flip=-0.1), "flip must be .* got -0.1"),
         (
-            lambda: one_dimension(mean_rule(5), n_attackers=1.5, flip=0.1),
+            lambda: one_dimension(SignRule(5), n_attackers=1.5, flip=0.1),
             "whole numbers from 0 to 5; got 1.5",
         ),
         (
-            lambda: unequal_clients(mean_rule(2), flips=[0.1] * 3),
+            lambda: unequal_clients(SignRule(2), flips=[0.1] * 3),
             "one chance per honest client, at most 2; got 3",
         ),
-        (lambda: chances_of(SignRule(3), np.ones(3)), r"chances of 0..3 values; got shape \(3,\)"),
         (
             lambda: printed_p_minus(0.1, n_clients=20, n_attackers=6, alpha=0.25),
             "n_attackers .* 0 to 5; got 6",
@@ -170,5 +168,60 @@ def test_the_largest_flip_for_all_is_the_pessimists_answer():
     ],
 )
 def test_bad_input_is_refused(call, says):
+    with pytest.raises(InputError, match=says):
+        call()
+
+
+GOLDEN_NAMES = {"benign": "benign", "contested": "contested", "zero": "zeroed", "malicious": "malicious"}
+
+
+@pytest.mark.parametrize(
+    "case", GOLDEN["outcome_by_flips"], ids=lambda c: f"{c['task']}-{'gt' if c['strict'] else 'ge'}"
+)
+def test_the_outcome_by_flips_is_the_golden_one(case):
+    rule = invariant_rule(case["N"], tau=case["tau"], alpha=0.25, strict=case["strict"])
+    assert rule.n_trimmed == case["k"]
+    found = outcome_by_flips(rule, n_attackers=case["N_malicious"])
+    assert {name: np.flatnonzero(found == ours).tolist() for name, ours in GOLDEN_NAMES.items()} == case[
+        "flips"
+    ]
+
+
+def test_a_mask_above_all_votes_stops_everything():
+    assert set(outcome_by_flips(invariant_rule(20, tau=1.0, alpha=0.25, strict=True), n_attackers=0)) == {
+        "zeroed"
+    }
+
+
+def test_the_sides_are_mirror_images():
+    for n in range(1, 12):
+        for n_trimmed in range((n - 1) // 2 + 1):
+            for n_votes in range(n + 1):
+                found = outcome_by_flips(SignRule(n, n_trimmed, n_votes), n_attackers=0)
+                swapped = np.select([found == "benign", found == "malicious"], ["malicious", "benign"], found)
+                assert (swapped == found[::-1]).all()
+
+
+def test_the_median_of_an_even_number_can_be_contested_and_of_an_odd_one_not():
+    assert (outcome_by_flips(median_rule(20), n_attackers=0) == "contested").sum() == 1
+    assert (outcome_by_flips(median_rule(15), n_attackers=0) == "contested").sum() == 0
+
+
+def test_one_attacker_contests_every_coordinate_of_a_mean():
+    assert set(outcome_by_flips(SignRule(5), n_attackers=1)[:-1]) == {"contested"}
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: SignRule(20, 10), "n_trimmed must be a whole number from 0 to 9; got 10"),
+        (lambda: SignRule(0), "n_clients must be a whole number from 1 on; got 0"),
+        (lambda: SignRule(5, 1, -1), "n_votes must be a whole number from 0 on; got -1"),
+        (lambda: invariant_rule(20, tau=1.5, alpha=0.25), r"tau.* must be in \[0, 1\].* got 1.5"),
+        (lambda: invariant_rule(20, tau=0.5, alpha=0.5), r"alpha.* must be in \[0, 0.5\).* got 0.5"),
+        (lambda: outcome_by_flips(SignRule(5), n_attackers=6), "n_attackers .* from 0 to 5; got 6"),
+    ],
+)
+def test_what_is_no_rule_is_refused(call, says):
     with pytest.raises(InputError, match=says):
         call()
