@@ -3,7 +3,7 @@
 # make bench-flower: the Flower strategy beside Flower's own. make bench-simulation: rounds beside bare loops and Flower.
 # make bench-files: aggregating 20 files of 100 million parameters against reading them. Needs 9 GB of disk.
 # make test-nvflare: the NVFlare example, in an environment of its own.
-# make docs: the stored tables into docs/results.md.
+# make docs: the tables of the stored results into docs/results.md.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -43,8 +43,8 @@ bench-flower: $(BENCH)/.ready $(BENCH)/.kernels
 bench-simulation: $(BENCH)/.ready $(BENCH)/.kernels
 	$(BENCH)/bin/python -m benchmarks.simulation
 
-docs:
-	$(PYTHON) docs/fill.py
+docs: $(VENV)/.dev
+	$(BIN)/python docs/fill.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

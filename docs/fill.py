@@ -1,28 +1,36 @@
-"""Put the tables of results/tables/cpu into docs/results.md, between their markers: `make docs`."""
+"""Put the stored results into docs/results.md, and their figures into docs/figures: `make docs`."""
 
 import re
 from pathlib import Path
+from typing import Any
+
+from holdfast.paper.evidence import evidence
+from holdfast.report.figures import draw_figures
+from holdfast.report.tables import claims_text, table_text
 
 ROOT = Path(__file__).parent.parent
-PAGE, TABLES = ROOT / "docs" / "results.md", ROOT / "results" / "tables" / "cpu"
+PAGE, RESULTS = ROOT / "docs" / "results.md", ROOT / "results"
 MARKED = re.compile(r"<!-- (\S+):start -->\n.*?<!-- \1:end -->\n", re.S)
 
 
-def filled(page: str) -> str:
-    """Return the page with every marked part as the tables are now."""
-    return MARKED.sub(
-        lambda found: f"<!-- {found[1]}:start -->\n{part(found[1])}<!-- {found[1]}:end -->\n", page
-    )
+def filled(page: str, found: dict[str, Any]) -> str:
+    """Return the page with every marked part as a document of results has it."""
+
+    def part(match: re.Match[str]) -> str:
+        return f"<!-- {match[1]}:start -->\n{_text(match[1], found)}<!-- {match[1]}:end -->\n"
+
+    return MARKED.sub(part, page)
 
 
-def part(name: str) -> str:
+def _text(name: str, found: dict[str, Any]) -> str:
     """Return a table, or of the claims those that are measured."""
-    text = (TABLES / f"{name}.md").read_text(encoding="utf-8")
     if name == "claims":
-        lines = [line for line in text.splitlines() if "| not measured |" not in line]
-        return "\n".join(lines) + "\n"
-    return text if text.endswith("\n") else text + "\n"
+        return claims_text([one for one in found["claims"] if one["verdict"] != "not measured"])
+    (experiment,) = [one for one in found["experiments"] if one["name"] == name]
+    return table_text(experiment, "markdown", scale=found["scale"])
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    document = evidence(["all"], RESULTS)
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), document), encoding="utf-8")
+    draw_figures(document, PAGE.parent / "figures")

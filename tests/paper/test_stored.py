@@ -1,0 +1,100 @@
+"""Every stored result is what its description says, and is used; the tables of the docs come from them."""
+
+import json
+import runpy
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from holdfast.paper import experiments_named
+from holdfast.paper.evidence import STUDIES, evidence
+from holdfast.paper.experiment import runs_folder, runs_of
+from holdfast.paper.studies import analyses_of
+from holdfast.paper.studies.store import list_studies, studies_folder
+from holdfast.runs.results import list_results
+from holdfast.runs.store import checked
+
+ROOT = Path(__file__).parent.parent.parent
+RESULTS, DOCS = ROOT / "results", ROOT / "docs"
+
+
+@cache
+def wanted():
+    return runs_of(experiments_named(["all"]))
+
+
+def test_every_stored_run_can_be_used_and_belongs_to_a_table():
+    results, unusable = list_results(runs_folder(RESULTS))
+    assert unusable == {}
+    assert len(results) > 400
+    for result in results:
+        assert result.finished
+        assert result.key in wanted(), f"no table has the run {result.described}"
+        assert json.loads(json.dumps(wanted()[result.key].description)) == result.description
+
+
+def test_runs_of_the_same_data_were_made_from_the_same_examples():
+    checksums = {}
+    for result in list_results(runs_folder(RESULTS))[0]:
+        checksums.setdefault(result.description["task"]["data"], set()).add(result.data)
+    assert len(checksums) == 6
+    assert all(len(found) == 1 for found in checksums.values())
+
+
+def test_every_stored_study_can_be_used_and_belongs_to_a_figure():
+    found, unusable = list_studies(studies_folder(RESULTS))
+    assert unusable == {}
+    names = {study.identity for name in STUDIES for study in analyses_of(name).values()}
+    assert sorted({one["description"]["study"] for one in found}) == sorted(names)
+    assert len(found) == 3 * len(names)
+    experiments = [one["name"] for one in measured()["experiments"]]
+    assert experiments[-len(STUDIES) :] == list(STUDIES)
+
+
+def test_packed_files_are_sorted_and_written_as_packing_writes_them():
+    files = [*runs_folder(RESULTS).glob("*.jsonl"), *studies_folder(RESULTS).glob("*.jsonl")]
+    assert 0 < sum(path.stat().st_size for path in files) < 5_000_000
+    for path in files:
+        lines = path.read_bytes().splitlines()
+        entries = [checked(line) for line in lines]
+        assert [entry["key"] for entry in entries] == sorted({entry["key"] for entry in entries})
+        for entry, line in zip(entries, lines, strict=True):
+            assert json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() == line
+
+
+@cache
+def measured():
+    return evidence(["all"], RESULTS)
+
+
+def test_the_tables_of_the_page_are_made_from_the_stored_results():
+    page = (DOCS / "results.md").read_text(encoding="utf-8")
+    assert page.count(":start -->") >= 4
+    assert runpy.run_path(str(DOCS / "fill.py"))["filled"](page, measured()) == page
+
+
+def test_every_file_that_the_page_links_to_is_there():
+    page = (DOCS / "results.md").read_text(encoding="utf-8")
+    links = [part.split(")")[0] for part in page.split("](")[1:]]
+    files = [link for link in links if not link.startswith(("http", "#"))]
+    assert any(link.endswith(".png") for link in files)
+    assert [link for link in files if not (DOCS / link).exists()] == []
+
+
+CODE = """
+import sys
+sys.modules["torch"] = None
+from pathlib import Path
+from holdfast.paper.evidence import evidence
+found = evidence(["all"], Path(sys.argv[1]))
+print(len(found["runs"]), [one["name"] for one in found["experiments"]][-1], found["unusable"])
+"""
+
+
+def test_all_of_it_is_read_without_torch():
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, str(RESULTS)], capture_output=True, text=True, cwd=ROOT
+    )
+    n_runs, *rest = done.stdout.split()
+    assert (int(n_runs), rest) == (len(measured()["runs"]), ["separable-minima", "{}"]), done.stderr
