@@ -65,7 +65,8 @@ def _fltrust_failure(axes: Any) -> None:
     label(
         axes, benign, "honest client,\nand the server's\nown update", BENIGN, side="right", by=(-0.05, -0.25)
     )
-    label(axes, attacker, f"attacker, trusted\nwith {benign @ attacker:.2f}", MALICIOUS, side="left", by=(0.04, 0))
+    text = f"attacker, trusted\nwith {benign @ attacker:.2f}"
+    label(axes, attacker, text, MALICIOUS, side="left", by=(0.04, 0))
     label(axes, aggregate, "FLTrust", AGGREGATE, side="left", by=(0.02, 0.08))
     axes.set(xlim=(-0.85, 1.3), ylim=(-0.08, 1.15), aspect="equal", xticks=[], yticks=[])
     axes.set_xlabel("flat direction: honest to the left")
