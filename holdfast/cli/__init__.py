@@ -15,7 +15,7 @@ def main() -> None:
         from .commands import app
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in ("platformdirs", "rich", "typer"):
+        if package not in ("rich", "typer"):
             raise
         sys.exit(f"The holdfast command needs {package}: pip install 'holdfast-fl[cli]'")
     app()
