@@ -7,26 +7,23 @@ from typing import Any, Literal
 
 from .. import aggregators
 from ..core import Bound
-from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, TASKS, defence_named
+from .choices import NUMBERS
+from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, TASKS, attack_named, defence_named
 from .scenario import Attack, Task
 
 __all__ = ["Choice", "list_choices"]
 
 #: Defaults that only the task and the attack at hand can give.
 FROM_THE_RUN = {
-    "n_malicious": "attackers expected a round",
-    "threshold": "twice the attackers expected a round",
+    "n_malicious": "attackers expected per round",
+    "threshold": "twice the attackers expected per round",
 }
 BY_TASK = "as the task has it"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A name, what is behind it in one sentence, and its settings with their defaults.
-
-    >>> list_choices("defences")[0].name
-    'and_mask'
-    """
+    """A name, what is behind it in one sentence, and its settings with their defaults."""
 
     name: str
     what: str
@@ -46,11 +43,11 @@ def list_choices(kind: Literal["tasks", "attacks", "defences"]) -> list[Choice]:
 
 
 def _task(task: Task) -> Choice:
-    numbers = ("n_rounds", "n_clients", "n_per_round", "epochs", "batch_size", "n_root", "n_together")
+    numbers = ("n_rounds", "n_clients", "n_per_round", *NUMBERS["task"])
     settings = {name: getattr(task, name) for name in numbers}
-    for bound in (task.train, task.split, task.model, task.data):
-        settings |= {f"{bound.name}.{name}": value for name, value in bound.settings}
-    return Choice(task.name, f"{_sentence(task.data.function)} {_sentence(task.model.function)}", settings)
+    functions = [task.train, task.split, task.model, task.data]
+    what = f"{_sentence(task.data.function)} {_sentence(task.model.function)}"
+    return Choice(task.name, what, settings | _named_settings(functions))
 
 
 def _attacks() -> Iterator[Choice]:
@@ -58,27 +55,26 @@ def _attacks() -> Iterator[Choice]:
     for task, backdoors in BACKDOORS.items():
         for name, backdoor in backdoors.items():
             yield Choice(name, _sentence(backdoor.function), _of_backdoor(task, backdoor), (task,))
-    for name, change in ATTACKS.items():
-        by_task = [_functions(change(Attack(), task)) for task in TASKS.values()]
+    for name in ATTACKS:
+        attacks = [attack_named(name, task) for task in TASKS.values()]
+        by_task = [[*([attack.train] if attack.train else []), *attack.crafts] for attack in attacks]
         if by_task[0]:
             yield Choice(name, _sentence(by_task[0][0].function), _shared(by_task))
         else:
             yield Choice(name, "Attackers train one update on the examples of all, and all send it.", {})
 
 
-def _functions(attack: Attack) -> list[Bound[Any]]:
-    """Return how attackers train, if not like everybody, and what they make of their updates."""
-    return [*([attack.train] if attack.train else []), *attack.crafts]
+def _named_settings(functions: list[Bound[Any]]) -> dict[str, Any]:
+    """Return the settings, each named with its function because others may have it too."""
+    return {f"{function.name}.{name}": value for function in functions for name, value in function.settings}
 
 
 def _shared(by_task: list[list[Bound[Any]]]) -> dict[str, Any]:
-    """Return the settings, named with their function because honest training may have them too."""
-    named = [
-        {f"{f.name}.{name}": value for f in functions for name, value in f.settings} for functions in by_task
-    ]
+    """Return the settings that the functions have on all tasks."""
+    first, *others = map(_named_settings, by_task)
     return {
-        name: value if all(other[name] == value for other in named) else BY_TASK
-        for name, value in named[0].items()
+        name: value if all(other[name] == value for other in others) else BY_TASK
+        for name, value in first.items()
     }
 
 
@@ -103,16 +99,16 @@ def _defences() -> Iterator[Choice]:
 
 
 def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:
-    """Return the settings of a rule that some task has otherwise: the default, and theirs."""
+    """Return the settings of a rule that differ on some task: the default, and theirs."""
     chosen = {
         task.name: dict(defence_named(name, task, Attack()).aggregate.settings) for task in TASKS.values()
     }
-    told = {}
+    exceptions = {}
     for setting, value in settings.items():
         others = [f"{task}: {own[setting]}" for task, own in chosen.items() if own[setting] != value]
         if others and setting not in FROM_THE_RUN:
-            told[setting] = f"{value} ({', '.join(others)})"
-    return told
+            exceptions[setting] = f"{value} ({', '.join(others)})"
+    return exceptions
 
 
 def _sentence(function: Any) -> str:

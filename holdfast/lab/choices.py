@@ -1,8 +1,9 @@
 """A run put together from names and settings, as a command line gives them."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from .._support.counting import check_whole
 from .._support.lookup import nearest
@@ -11,31 +12,28 @@ from ..errors import InputError
 from .names import attack_named, defence_named, task_named
 from .scenario import Attack, Run
 
-__all__ = ["Numbers", "build_contest", "build_run", "unattacked"]
+__all__ = ["NUMBERS", "Numbers", "build_contest", "build_run", "unattacked"]
 
-#: Fields of a task and of an attack that are settings; the others are counted in Numbers, or are functions.
-TASK_FIELDS = ("epochs", "batch_size", "n_root", "n_together", "warm_epochs")
-ATTACK_FIELDS = ("poison_fraction", "exposure")
+#: The numbers of a part of a run that are settings. Others are in Numbers.
+NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "defence": (),
+    "attack": ("poison_fraction", "exposure"),
+    "task": ("epochs", "batch_size", "n_root", "n_together", "warm_epochs"),
+}
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What is counted in a run; None leaves it as the task has it.
+    """How many rounds and clients a run has; None leaves it as the task has it.
 
-    >>> Numbers(n_rounds=3).changes
-    {'n_rounds': 3}
+    >>> build_run("digits", numbers=Numbers(n_rounds=3)).task.n_rounds
+    3
     """
 
     n_rounds: int | None = None
     n_clients: int | None = None
     n_per_round: int | None = None
     n_malicious: int | None = None
-
-    @property
-    def changes(self) -> dict[str, Any]:
-        """The fields of the task that are set."""
-        counts = {field.name: getattr(self, field.name) for field in fields(self)[:-1]}
-        return {name: count for name, count in counts.items() if count is not None}
 
 
 def build_run(
@@ -49,17 +47,18 @@ def build_run(
     sampling: Any = "uniform",
     scale: str = "cpu",
 ) -> Run:
-    """Return the run of these names; a setting goes to the one function of it that has it.
+    """Return the run of these names; a setting goes to the one function in it that has it.
 
-    Where two have it, `invariant.tau` says whose is meant.
+    Where several have it, name the function too: `invariant.tau`.
 
     >>> run = build_run("phishing", attack="edge-case", defence="and-mask", settings={"tau": 0.5, "lr": 0.2})
     >>> print(run.defence.aggregate, run.task.train)
     and_mask(tau=0.5, strict=False) batched_sgd(lr=0.2, momentum=0.0)
     """
-    numbers = numbers or Numbers()
-    built = replace(task_named(task, scale=scale), **numbers.changes)
-    attacking = attack_named(attack, built, n_malicious=numbers.n_malicious)
+    counts = {name: count for name, count in asdict(numbers or Numbers()).items() if count is not None}
+    n_malicious = counts.pop("n_malicious", None)
+    built = replace(task_named(task, scale=scale), **counts)
+    attacking = attack_named(attack, built, n_malicious=n_malicious)
     run = Run(built, attacking, defence_named(defence.replace("-", "_"), built, attacking), seed, sampling)
     for name, value in (settings or {}).items():
         run = _with_setting(run, name, value)
@@ -74,9 +73,9 @@ def build_contest(
     settings: Mapping[str, Any] | None = None,
     **choices: Any,
 ) -> dict[str, list[Run]]:
-    """Return each defence's runs, one a seed; the other choices are those of `build_run`.
+    """Return each defence's runs, one per seed; the other choices are those of `build_run`.
 
-    A setting goes to the defences that have it, of which there must be one.
+    A setting goes to the defences that have it; at least one must.
 
     >>> contest = build_contest("digits", ["median", "rfa"], n_seeds=3, attack="edge-case")
     >>> [run.seed for run in contest["rfa"]]
@@ -85,8 +84,8 @@ def build_contest(
     check_whole("n_seeds", n_seeds, at_least=1)
     plain = {defence: build_run(task, defence=defence, **choices) for defence in defences}
     for name, value in (settings or {}).items():
-        fitting = [defence for defence, run in plain.items() if _found(run, name)]
-        for defence in fitting or plain:  # where it fits nobody, the first to refuse it says why
+        fitting = [defence for defence, run in plain.items() if _matching(run, name)]
+        for defence in fitting or plain:  # where none fits, the first to refuse it says why
             plain[defence] = _with_setting(plain[defence], name, value)
     return {defence: [run.replace(seed=seed) for seed in range(n_seeds)] for defence, run in plain.items()}
 
@@ -100,62 +99,54 @@ def unattacked(run: Run) -> Run:
     return replace(run, attack=Attack(backdoor=run.attack.backdoor))
 
 
+class _Setting(NamedTuple):
+    owner: str
+    name: str
+    change: Callable[[Any], Run]  # returns the run with this value
+
+    @property
+    def path(self) -> str:
+        return f"{self.owner}.{self.name}"
+
+
 def _with_setting(run: Run, name: str, value: Any) -> Run:
-    _, dot, bare = name.rpartition(".")
-    known, found = _owners(run), _found(run, name)
+    found = _matching(run, name)
     if not found:
-        names = dict.fromkeys(setting for _, _, setting in known)
-        whole = dict.fromkeys(f"{whose}.{setting}" for whose, _, setting in known)
-        hint = nearest(name, whole if dot else names)
-        raise InputError(f"this run has no setting {name!r}; {hint}It has: {', '.join(whole)}")
+        paths = dict.fromkeys(setting.path for setting in _settings(run))
+        hint = nearest(name, paths if "." in name else [path.rpartition(".")[2] for path in paths])
+        raise InputError(f"this run has no setting {name!r}; {hint}It has: {', '.join(paths)}")
     if len(found) > 1:
-        choices = " or ".join(f"{whose}.{bare}" for whose, _ in found)
-        raise InputError(f"{bare!r} could be a setting of several: write {choices}")
-    return _changed(run, found[0][1], bare, value)
+        choices = " or ".join(setting.path for setting in found)
+        raise InputError(f"{found[0].name!r} could be a setting of several: write {choices}")
+    return found[0].change(value)
 
 
-def _found(run: Run, name: str) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return whose setting this could be, and where that is in the run."""
-    owner, dot, bare = name.rpartition(".")
-    return [
-        (whose, where) for whose, where, own in _owners(run) if own == bare and (not dot or whose == owner)
-    ]
+def _matching(run: Run, name: str) -> list[_Setting]:
+    """Return the settings that a name may mean."""
+    return [setting for setting in _settings(run) if name in (setting.name, setting.path)]
 
 
-def _owners(run: Run) -> list[tuple[str, tuple[Any, ...], str]]:
-    """Return (whose it is, where that is in the run, setting) for every setting there is."""
-    settings = [("task", ("task",), name) for name in TASK_FIELDS]
-    if run.attack.n_malicious:
-        settings += [("attack", ("attack",), name) for name in ATTACK_FIELDS]
-    for where, bound in _bounds(run):
-        settings += [(bound.name, where, name) for name, _ in bound.settings]
-    return settings
+def _settings(run: Run) -> Iterator[_Setting]:
+    """Yield every setting of a run."""
+    for part, numbers in NUMBERS.items():
+        if part == "attack" and not run.attack.n_malicious:
+            numbers = ()
+        for field, held in vars(getattr(run, part)).items():
+            change = partial(_with_field, run, part, field)
+            if field in numbers:
+                yield _Setting(part, field, change)
+            for position, bound in enumerate(held if isinstance(held, tuple) else (held,)):
+                if isinstance(bound, Bound):
+                    for name, _ in bound.settings:
+                        yield _Setting(bound.name, name, partial(_rebound, change, held, position, name))
 
 
-def _bounds(run: Run) -> Iterator[tuple[tuple[Any, ...], Bound[Any]]]:
-    yield ("defence", "aggregate"), run.defence.aggregate
-    yield ("defence", "predict"), run.defence.predict
-    if run.defence.train is not None:
-        yield ("defence", "train"), run.defence.train
-    if run.attack.backdoor is not None:
-        yield ("attack", "backdoor"), run.attack.backdoor
-    if run.attack.train is not None:
-        yield ("attack", "train"), run.attack.train
-    for position, craft in enumerate(run.attack.crafts):
-        yield ("attack", "crafts", position), craft
-    for part in ("train", "split", "model", "data"):
-        yield ("task", part), getattr(run.task, part)
+def _with_field(run: Run, part: str, field: str, value: Any) -> Run:
+    return run.replace(**{part: replace(getattr(run, part), **{field: value})})
 
 
-def _changed(run: Run, where: tuple[Any, ...], name: str, value: Any) -> Run:
-    part: Any = getattr(run, where[0])
-    if len(where) == 1:
-        try:
-            return run.replace(**{where[0]: replace(part, **{name: value})})
-        except TypeError:
-            raise InputError(f"{name} must be a number; got {value!r}") from None
-    bound = dict(_bounds(run))[where]
-    rebound: Any = bind(bound, bound.role, **{name: value})
-    if len(where) == 3:
-        rebound = tuple(rebound if i == where[2] else craft for i, craft in enumerate(part.crafts))
-    return run.replace(**{where[0]: replace(part, **{where[1]: rebound})})
+def _rebound(change: Callable[[Any], Run], held: Any, position: int, name: str, value: Any) -> Run:
+    """Return the run in which one function, alone in a field or at a position in it, has this setting."""
+    bound = held[position] if isinstance(held, tuple) else held
+    other = bind(bound, bound.role, **{name: value})
+    return change((*held[:position], other, *held[position + 1 :]) if isinstance(held, tuple) else other)

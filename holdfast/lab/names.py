@@ -46,9 +46,8 @@ __all__ = [
 
 
 def _table(name: str, data: Callable[..., Any], n_features: int) -> Task:
-    """Return the task of a real table: too small for 100 clients, and for one pass over a shard a round."""
-    model = partial(mlp, sizes=(n_features, 128, 256, 2))
-    train = partial(batched_sgd, lr=0.1)
+    """Return the task of a real table: too small for 100 clients, or for one epoch per round."""
+    model, train = partial(mlp, sizes=(n_features, 128, 256, 2)), partial(batched_sgd, lr=0.1)
     return Task(name, data, model, train, epochs=5, batch_size=32, n_clients=50, n_together=10)
 
 
@@ -69,7 +68,8 @@ TASKS: Mapping[str, Task] = MappingProxyType(
         "phishing-urls": _table("phishing-urls", phishing_urls, 48),
         "spambase": _table("spambase", spambase, 57),
         # A small network, and rates at which it learns in 60 rounds, chosen on plain averaging alone, under
-        # attack and not. With a fifth of the images it takes several passes a round, and clients drift apart.
+        # attack and not. With a fifth of the images it takes several epochs per round, and clients drift
+        # apart.
         "cifar10": Task(
             "cifar10",
             partial(cifar10, n_test=2_000),
@@ -93,10 +93,10 @@ TASKS: Mapping[str, Task] = MappingProxyType(
     }
 )
 
-#: How large a run is: to see that it works, to be measured on a processor, as in the paper.
+#: How large a run is: just large enough to see that it works, measurable on a processor, as in the paper.
 SCALES = ("smoke", "cpu", "paper")
 
-#: What a task becomes at another scale than cpu, the one it is written down at.
+#: What a task becomes at another scale than cpu, at which TASKS are written down.
 SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
     {
         ("phishing", "smoke"): {"data": partial(phishing, n_train=2000, n_test=400)},
@@ -127,7 +127,7 @@ SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
     }
 )
 
-#: What every task becomes to see that it works.
+#: What every task becomes at the scale smoke.
 SMOKE: Mapping[str, Any] = MappingProxyType({"n_rounds": 2, "n_clients": 20, "n_per_round": 10, "n_root": 50})
 
 #: The backdoors of each task, by the name of the attack that plants them.
@@ -166,58 +166,31 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
     }
 )
 
-
-#: The share of clients that attack, and of poisoned examples that each adds to its own, where the paper has
-#: others than a fifth and a half.
+#: The share of clients that attack, and of poisoned examples that each adds to its own, where it is not a
+#: fifth and a half.
 MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
 POISON: Mapping[str, float] = MappingProxyType({"twitter": 0.25})
 
 
-def _crafted(craft: Callable[..., Any]) -> Callable[[Attack, Task], Attack]:
-    return lambda attack, _: replace(attack, crafts=(*attack.crafts, craft))
-
-
-def _trained(function: Callable[..., Any], **settings: Any) -> Callable[[Attack, Task], Attack]:
-    """Return the change to a way of training, at the learning rate and momentum of honest clients."""
-
-    def change(attack: Attack, task: Task) -> Attack:
-        if attack.train is not None:
-            raise InputError(f"attackers train in one way; {attack.name!r} names two")
-        shared = {name: value for name, value in task.train.settings if name in ("lr", "momentum")}
-        return replace(attack, train=partial(function, **shared, **settings))
-
-    return change
-
-
-def _constrained_and_scaled(attack: Attack, task: Task) -> Attack:
-    """Return constrain-and-scale: together, a round's attackers replace the average of all."""
-    scaled = _crafted(partial(attacks.boost_together, total=float(task.n_per_round)))
-    return scaled(_trained(constrained_sgd)(attack, task), task)
-
-
-#: How far PGD's attackers stray: about as long as an honest client's first update is.
-RADII: Mapping[str, float] = MappingProxyType({"phishing": 0.25, "digits": 1.0})
-
-#: What the other parts of an attack's name do to it, in the order of the name.
-ATTACKS: Mapping[str, Callable[[Attack, Task], Attack]] = MappingProxyType(
+#: What the other parts of an attack's name set in it; crafts are applied in the order of the name.
+ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "collude": lambda attack, _: replace(attack, colludes=True),
-        "adaptive": _crafted(attacks.adaptive),
-        "adaptive-oracle": _crafted(attacks.adaptive_oracle),
-        "adaptive-simulated": _crafted(attacks.adaptive_simulated),
-        "neurotoxin": _crafted(attacks.neurotoxin),
-        "pgd": lambda attack, task: _trained(projected_sgd, radius=RADII.get(task.name, 1.0))(attack, task),
-        "replacement": _crafted(partial(attacks.boost, factor=5.0)),
-        "constrain-and-scale": _constrained_and_scaled,
-        "alie": _crafted(attacks.alie),
-        "inner-product": _crafted(attacks.inner_product),
-        "sign-flip": _crafted(attacks.sign_flip),
-        "gaussian": _crafted(attacks.gaussian),
+        "collude": {"colludes": True},
+        "adaptive": {"crafts": (attacks.adaptive,)},
+        "adaptive-oracle": {"crafts": (attacks.adaptive_oracle,)},
+        "adaptive-simulated": {"crafts": (attacks.adaptive_simulated,)},
+        "neurotoxin": {"crafts": (attacks.neurotoxin,)},
+        "pgd": {"train": projected_sgd},
+        "replacement": {"crafts": (partial(attacks.boost, factor=5.0),)},
+        "constrain-and-scale": {"train": constrained_sgd, "crafts": (attacks.boost_together,)},
+        "alie": {"crafts": (attacks.alie,)},
+        "inner-product": {"crafts": (attacks.inner_product,)},
+        "sign-flip": {"crafts": (attacks.sign_flip,)},
+        "gaussian": {"crafts": (attacks.gaussian,)},
     }
 )
 
-
-#: The defences of which clients do their part: how honest ones train.
+#: The defences in which honest clients do their part: how they train.
 CLIENT_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType({"flip": flip_compact, "flip_full": flip})
 
 
@@ -236,14 +209,14 @@ def task_named(name: str, *, scale: str = "cpu") -> Task:
 
 
 def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> Attack:
-    """Return the attack of this name on a task; as many clients as in the paper are malicious unless told.
+    """Return the attack of this name on a task; by default, as many clients as in the paper are malicious.
 
     >>> attack_named("edge-case+collude", TASKS["phishing"]).colludes
     True
     """
     if name == "none":
         return Attack()
-    backdoors = BACKDOORS.get(task.name, {})
+    backdoors = {part: {"backdoor": backdoor} for part, backdoor in BACKDOORS.get(task.name, {}).items()}
     known = {**backdoors, **ATTACKS}
     if n_malicious is None:
         n_malicious = whole_share(MALICIOUS.get(task.name, 0.2), task.n_clients)
@@ -254,46 +227,61 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> At
                 f"no attack {part!r} on {task.name}; {nearest(part, known)}"
                 f"There are: none, {', '.join(known)}; join them by +"
             )
-        if part not in backdoors:
-            attack = ATTACKS[part](attack, task)
-        elif attack.backdoor is not None:
-            raise InputError(f"attackers plant one backdoor; {name!r} names two")
-        else:
-            attack = replace(attack, backdoor=backdoors[part])
+        attack = _with_part(attack, known[part], task)
     return attack
 
 
-def defence_named(name: str, task: Task, attack: Attack, **settings: Any) -> Defence:
-    """Return the rule of this name; what it assumes of attackers is, unless set, what is true on average.
+def _with_part(attack: Attack, part: Mapping[str, Any], task: Task) -> Attack:
+    """Return the attack with one more part, fitted to the task."""
+    for field, what in (("backdoor", "plant one backdoor"), ("train", "train in one way")):
+        if field in part and getattr(attack, field) is not None:
+            raise InputError(f"attackers {what}; {attack.name!r} names two")
+    # PGD strays about as far as an honest client's first update is long; constrain-and-scale replaces the
+    # average of all clients.
+    radius = 0.25 if task.name == "phishing" else 1.0
+    fit = {**_pace(task), "radius": radius, "total": float(task.n_per_round)}
+    crafts = [_filled(craft, "craft", fit) for craft in part.get("crafts", ())]
+    train = {"train": _filled(part["train"], "training", fit)} if "train" in part else {}
+    return replace(attack, **{**part, **train, "crafts": (*attack.crafts, *crafts)})
+
+
+def _pace(task: Task) -> dict[str, Any]:
+    """Return the learning rate and momentum of honest clients."""
+    return {name: value for name, value in task.train.settings if name in ("lr", "momentum")}
+
+
+def _filled(function: Any, role: str, settings: Mapping[str, Any]) -> Any:
+    """Return a function with those of the settings that it has."""
+    bound = bind(function, role)
+    own = {*dict(bound.settings), *bound.missing}
+    return bind(bound, role, **{name: value for name, value in settings.items() if name in own})
+
+
+def defence_named(name: str, task: Task, attack: Attack) -> Defence:
+    """Return the rule of this name, which assumes as many attackers as there are on average.
 
     >>> task = task_named("phishing")
     >>> print(defence_named("krum", task, attack_named("edge-case", task)).aggregate)
     krum(n_malicious=4)
     """
     if name in CLIENT_SIDE:
-        return _client_side(name, task, settings)
+        return _client_side(name, task)
     if name not in aggregators.__all__:
-        rules = dict.fromkeys([*aggregators.__all__, *CLIENT_SIDE])
-        raise InputError(f"no defence {name!r}; {nearest(name, rules)}There are: {', '.join(rules)}")
-    rule = getattr(aggregators, name)
+        known = [*aggregators.__all__, *CLIENT_SIDE]
+        raise InputError(f"no defence {name!r}; {nearest(name, known)}There are: {', '.join(known)}")
     n_expected = whole_share(attack.n_malicious / task.n_clients, task.n_per_round)
-    guesses = {"n_malicious": n_expected, "threshold": 2 * n_expected}
+    settings: dict[str, Any] = {"n_malicious": n_expected, "threshold": 2 * n_expected}
     if name == "sign_sgd" and task.name == "phishing":
-        guesses["step"] = 0.01  # type: ignore[assignment]
+        settings["step"] = 0.01
     if name in ("invariant", "and_mask") and task.name in PUBLISHED:
-        guesses["tau"] = PUBLISHED[task.name]["tau"]  # type: ignore[assignment]
-    known = [*dict(rule.settings), *rule.missing]
-    wanted = {key: value for key, value in guesses.items() if key in known}
-    return Defence(name, rule(**{**wanted, **settings}))
+        settings["tau"] = PUBLISHED[task.name]["tau"]
+    return Defence(name, _filled(getattr(aggregators, name), "rule", settings))
 
 
-def _client_side(name: str, task: Task, settings: Mapping[str, Any]) -> Defence:
+def _client_side(name: str, task: Task) -> Defence:
     """Return plain averaging of clients who train in a way of their own, and a model that may decline."""
     if task.model.needs("vectors"):
         raise InputError(f"{name} inverts triggers in numbers; {task.name} is text, for which there is none")
-    train, answer = CLIENT_SIDE[name], {key: value for key, value in settings.items() if key == "threshold"}
-    shared = {key: value for key, value in task.train.settings if key in ("lr", "momentum")}
-    own = {key: value for key, value in settings.items() if key not in answer}
-    if train is flip:  # hardens by Adam, at a pace of its own
-        shared = {}
-    return Defence(name, train=partial(train, **{**shared, **own}), predict=partial(confident, **answer))
+    train = CLIENT_SIDE[name]
+    pace = {} if train is flip else _pace(task)  # flip trains by Adam, at a pace of its own
+    return Defence(name, train=_filled(train, "training", pace), predict=confident)

@@ -26,7 +26,7 @@ def test_every_defence_is_listed_with_every_setting():
         assert set(settings) == set(keywords) - set(ROLES["rule"].inputs)
     assert entries["invariant"] == {"tau": "0.6 (cifar10: 0.2)", "alpha": 0.25, "strict": False}
     assert entries["sign_sgd"]["step"] == "0.001 (phishing: 0.01)"
-    assert entries["krum"] == {"n_malicious": "attackers expected a round"}
+    assert entries["krum"] == {"n_malicious": "attackers expected per round"}
 
 
 def test_every_attack_that_is_listed_can_be_run():

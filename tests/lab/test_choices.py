@@ -80,3 +80,23 @@ def test_settings_that_share_a_name_with_an_input_of_another_role_can_be_set():
     images = build_run("cifar10", scale="paper", settings={"resnet18.weights": "mine.pth"})
     assert "weights='mine.pth'" in images.description["task"]["model"]
     assert images.key != build_run("cifar10", scale="paper").key
+
+
+def test_how_images_are_augmented_can_be_set():
+    run = build_run("cifar10", scale="paper", settings={"crop_and_flip.margin": 2})
+    assert repr(run.task.augment) == "crop_and_flip(margin=2)"
+
+
+@pytest.mark.parametrize(
+    ("settings", "needed"),
+    [
+        ({"epochs": "x"}, "epochs must be a number; got 'x'"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number from 1 on; got 2.5"),
+        ({"momentums": 0.1}, "no setting 'momentums'; did you mean 'momentum'"),
+        ({"sgd.lr": 0.1}, r"no setting 'sgd\.lr'; did you mean 'batched_sgd\.lr'"),
+        ({"exposure": 0.1}, "no setting 'exposure'"),
+    ],
+)
+def test_a_setting_that_a_run_cannot_have_is_refused(settings, needed):
+    with pytest.raises(InputError, match=needed):
+        build_run("phishing", settings=settings)

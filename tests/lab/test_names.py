@@ -24,7 +24,7 @@ def test_phishing_is_set_as_in_the_paper():
     assert dict(task.train.settings) == {"lr": 0.1, "momentum": 0.0}
 
 
-def test_a_fifth_of_the_clients_is_malicious_unless_told_otherwise():
+def test_a_fifth_of_the_clients_is_malicious_unless_a_number_is_given():
     assert attack_named("edge-case", PHISHING).n_malicious == 20
     assert attack_named("edge-case", DIGITS).n_malicious == 10
     assert attack_named("edge-case", PHISHING, n_malicious=3).n_malicious == 3
@@ -82,7 +82,6 @@ def test_constrain_and_scale_replaces_the_average_of_a_round():
         (lambda: attack_named("pgd+constrain-and-scale", PHISHING), "train in one way; .* names two"),
         (lambda: attack_named("edge-case", replace(PHISHING, name="mine")), "no attack 'edge-case' on mine"),
         (lambda: defence_named("krumm", PHISHING, Attack()), "no defence 'krumm'; did you mean 'krum'"),
-        (lambda: defence_named("invariant", PHISHING, Attack(), aplha=0.1), "did you mean 'alpha'"),
     ],
 )
 def test_a_wrong_name_is_answered_with_the_nearest_right_one(look_up, needed):
@@ -99,11 +98,10 @@ def test_every_rule_is_a_defence(name):
     ("name", "train", "lr"), [("flip", "flip_compact", 0.1), ("flip_full", "flip", 0.001)]
 )
 def test_flip_is_averaging_of_clients_who_train_in_its_way_and_may_decline(name, train, lr):
-    defence = defence_named(name, DIGITS, Attack(), threshold=0.3, stamped=0.7)
+    defence = defence_named(name, DIGITS, Attack())
     assert (defence.name, defence.aggregate.name, defence.train.name) == (name, "fedavg", train)
-    settings = dict(defence.train.settings)
-    assert (settings["lr"], settings["stamped"]) == (lr, 0.7)
-    assert repr(defence.predict) == "confident(threshold=0.3)"
+    assert dict(defence.train.settings)["lr"] == lr
+    assert repr(defence.predict) == "confident(threshold=0.4)"
 
 
 def test_flip_takes_the_pace_of_the_task():
@@ -117,9 +115,7 @@ def test_flip_says_that_it_is_not_for_text(name):
         defence_named(name, replace(PHISHING, name="tweets", model=lstm), Attack())
 
 
-def test_a_rule_assumes_the_attackers_there_are_on_average_unless_told_otherwise():
+def test_a_rule_assumes_the_attackers_there_are_on_average():
     attack = attack_named("edge-case", DIGITS)
     assert dict(defence_named("krum", DIGITS, attack).aggregate.settings)["n_malicious"] == 4
     assert dict(defence_named("rlr", DIGITS, attack).aggregate.settings)["threshold"] == 8
-    told = defence_named("krum", DIGITS, attack, n_malicious=1)
-    assert dict(told.aggregate.settings)["n_malicious"] == 1

@@ -1,14 +1,11 @@
-"""Local training, one file per method. All take a network, params, and shards with their batches."""
+"""Local training. All ways to train take a network, params, and shards with their batches."""
 
-from .adam import adam
 from .augment import crop_and_flip
-from .batched import batched_sgd
-from .constrained import constrained_sgd
+from .batched import batched_sgd, constrained_sgd, projected_sgd
 from .flip import flip
 from .flip_compact import flip_compact
-from .projected import projected_sgd
+from .local import adam, sgd
 from .schedule import Shard, Trained, n_steps_of, schedule
-from .sgd import sgd
 from .triggers import stamp
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""SGD for all clients of a round at once: one batched computation in place of many small ones."""
+"""SGD for all clients of a round at once: one batched computation in place of many small ones.
+
+Attackers may bend the gradients on their way, and confine how far they stray from the global model.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._support.counting import check_whole
 from ...errors import InputError
 from ..lazy_torch import Tensor, functional, nn, torch
 from ..models import named_buffers, named_params
 from .schedule import Shard
 
-__all__ = ["batched_sgd", "descend"]
+__all__ = ["batched_sgd", "constrained_sgd", "projected_sgd"]
 
 
 def batched_sgd(
@@ -31,42 +35,99 @@ def batched_sgd(
     >>> batched_sgd(model, flat_params(model), [shard, shard]).shape
     (2, 6)
     """
-    return descend(model, params, shards, lr=lr, momentum=momentum)
+    return _descend(model, params, shards, lr=lr, momentum=momentum)
 
 
-def descend(
+def projected_sgd(
+    model: nn.Module,
+    params: NDArray[np.float32],
+    shards: Sequence[Shard],
+    *,
+    lr: float = 0.1,
+    momentum: float = 0.0,
+    radius: float = 1.0,
+    every: int = 10,
+) -> NDArray[np.float32]:
+    """Return SGD's updates, brought back onto the ball at every `every`-th step and at the last.
+
+    PGD of Wang et al., 2020, https://arxiv.org/abs/2007.05084
+
+    >>> from holdfast.lab.models import flat_params, mlp
+    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
+    >>> model = mlp(sizes=(2, 2))
+    >>> update = projected_sgd(model, flat_params(model), [shard], lr=9.0, radius=0.5)
+    >>> round(float(np.linalg.norm(update)), 4)
+    0.5
+    """
+    check_whole("every", every, at_least=1)
+    if not 0 < radius < np.inf:
+        raise InputError(f"radius must be a finite number above 0; got {radius!r}")
+
+    def confine(moved: Tensor, step: int, is_last: Tensor) -> Tensor:
+        due = is_last | (step % every == 0)
+        norms = torch.linalg.vector_norm(moved, dim=1)
+        scale = torch.where(due & (norms > radius), radius / norms, 1.0)
+        return moved * scale[:, None]
+
+    return _descend(model, params, shards, lr=lr, momentum=momentum, confine=confine)
+
+
+def constrained_sgd(
+    model: nn.Module,
+    params: NDArray[np.float32],
+    shards: Sequence[Shard],
+    *,
+    lr: float = 0.1,
+    momentum: float = 0.0,
+    a: float = 0.9,
+) -> NDArray[np.float32]:
+    """Return the updates of SGD on a * cross-entropy + (1 - a) * distance to the global params.
+
+    Bagdasaryan et al., 2020, https://arxiv.org/abs/1807.00459, eq. 4. Scaling them up is left to a craft.
+
+    >>> from holdfast.lab.models import flat_params, mlp
+    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
+    >>> model = mlp(sizes=(2, 2))
+    >>> constrained_sgd(model, flat_params(model), [shard], a=0.5).shape
+    (1, 6)
+    """
+    if not 0 < a <= 1:
+        raise InputError(f"a, the weight of the cross-entropy, must be in (0, 1]; got {a!r}")
+
+    def bend(gradient: Tensor, moved: Tensor) -> Tensor:
+        norms = torch.linalg.vector_norm(moved, dim=1, keepdim=True)
+        outwards = torch.where(norms > 0, moved / norms, 0.0)  # the gradient of the distance, 0 at its start
+        return a * gradient + (1 - a) * outwards
+
+    return _descend(model, params, shards, lr=lr, momentum=momentum, bend=bend)
+
+
+def _descend(
     model: nn.Module,
     params: NDArray[np.float32],
     shards: Sequence[Shard],
     *,
     lr: float,
-    momentum: float = 0.0,
+    momentum: float,
     bend: Callable[[Tensor, Tensor], Tensor] | None = None,
     confine: Callable[[Tensor, int, Tensor], Tensor] | None = None,
 ) -> NDArray[np.float32]:
-    """Return one update per shard; an attacker may bend the gradients, and confine how far it has moved.
+    """Return one update per shard.
 
     `bend(gradients, moved)` and `confine(moved, step, is_last)` get one row per client that still trains:
     `moved` is its way from the params, `step` counts from 1, `is_last` marks those that end here.
-
-    >>> from holdfast.lab.models import flat_params, mlp
-    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
-    >>> model = mlp(sizes=(2, 2))
-    >>> float(descend(model, flat_params(model), [shard], lr=0.1, confine=lambda moved, *_: 0 * moved).sum())
-    0.0
     """
     if named_buffers(model):
         raise InputError(
             f"a network with buffers ({', '.join(list(named_buffers(model))[:2])}, ...) cannot train side by"
             " side with others: train it by sgd"
         )
-    device = next(model.parameters()).device
-    start = torch.from_numpy(params).to(device)
+    start = torch.from_numpy(params).to(next(model.parameters()).device)
     # Who takes most steps comes first: those still training are then always the first rows.
     order = np.argsort([-len(shard.batches) for shard in shards], kind="stable")
     rows = start.repeat(len(shards), 1)
     velocity = torch.zeros_like(rows) if momentum else None
-    for step, (x, y, shares, is_last) in enumerate(_steps([shards[i] for i in order], device), start=1):
+    for step, (x, y, shares, is_last) in enumerate(_steps(model, [shards[i] for i in order]), start=1):
         here = rows[: len(y)]
         gradient = _gradient(model, here, x, y, shares)
         if bend is not None:
@@ -98,10 +159,9 @@ def _gradient(model: nn.Module, rows: Tensor, x: Tensor, y: Tensor, shares: Tens
     return torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
 
 
-def _steps(shards: Sequence[Shard], device: torch.device) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+def _steps(model: nn.Module, shards: Sequence[Shard]) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """Yield for each step, of the clients that take it: examples, labels, their shares, who ends here."""
-    x = torch.cat([torch.as_tensor(shard.x, device=device) for shard in shards])
-    y = torch.cat([torch.as_tensor(shard.y, device=device) for shard in shards])
+    x, y = (torch.cat(parts) for parts in zip(*(shard.on(model) for shard in shards), strict=True))
     starts = np.cumsum([0, *(len(shard.y) for shard in shards)])
     n_steps = np.array([len(shard.batches) for shard in shards])
     for step in range(n_steps.max()):
@@ -112,6 +172,6 @@ def _steps(shards: Sequence[Shard], device: torch.device) -> Iterator[tuple[Tens
         for client, (batch, size) in enumerate(zip(batches, sizes, strict=True)):
             at[client, :size] = batch[batch >= 0] + starts[client]
             shares[client, :size] = 1 / size
-        places = torch.from_numpy(at).to(device)
-        is_last = torch.from_numpy(n_steps[: len(batches)] == step + 1).to(device)
-        yield x[places], y[places], torch.from_numpy(shares).to(device), is_last
+        places = torch.from_numpy(at).to(x.device)
+        is_last = torch.from_numpy(n_steps[: len(batches)] == step + 1).to(x.device)
+        yield x[places], y[places], torch.from_numpy(shares).to(x.device), is_last

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...errors import InputError
 from ..lazy_torch import Tensor, functional, nn, torch
-from ..models import flat_params, load_params, named_buffers
+from .local import train_each
 from .schedule import Array, Shard, Trained
 from .triggers import FEWEST, Span, Triggers, as_tensors, draw_triggers, invert_triggers, stamp
 
@@ -38,9 +38,9 @@ def flip(
 
     Zhang et al., 2023, https://arxiv.org/abs/2210.12873. Each step inverts a trigger on the model as it is by
     then: at first one for a whole class, in `n_first_steps`, then one for a pair of classes, in
-    `n_pair_steps`; one that the client knows already, in `n_again_steps`. Of the pairs, a share is drawn, and
-    else the one is taken whose mask changed most. A client that has 5 examples or fewer of every class stays
-    with triggers for whole classes.
+    `n_pair_steps`; one that the client knows already, in `n_again_steps`. A share of the pairs is drawn;
+    otherwise the pair whose mask changed most is taken. A client that has 5 examples or fewer of every class
+    stays with triggers for whole classes.
 
     >>> from holdfast.lab.models import flat_params, mlp
     >>> shard = Shard(np.ones((8, 2), np.float32), np.zeros(8, np.int64), np.array([[0, 1], [2, 3]]))
@@ -62,11 +62,8 @@ def flip(
     for name, share in (("stamped", stamped), ("random_pairs", random_pairs)):
         if not 0 <= share <= 1:
             raise InputError(f"{name} is a share, in [0, 1]; got {share!r}")
-    before = named_buffers(model)
-    updates = np.empty((len(shards), params.size), dtype=np.float32)
-    buffers, memory = [], []
-    for row, shard in zip(updates, shards, strict=True):
-        load_params(model, params, before)
+
+    def train(shard: Shard) -> dict[str, Array]:
         client = _Client(model, shard, span)
         steps = torch.optim.Adam(model.parameters(), lr=lr, betas=(0.5, 0.9))
         for number in range(n_warm_up + n_pairs):
@@ -79,11 +76,9 @@ def flip(
             steps.zero_grad()
             functional.cross_entropy(model(x), y).backward()  # type: ignore[no-untyped-call]
             steps.step()
-        np.subtract(flat_params(model), params, out=row)
-        buffers.append(named_buffers(model))
-        memory.append(client.memory)
-    load_params(model, params, before)
-    return Trained(updates, tuple(buffers) if before else (), tuple(memory))
+        return client.memory
+
+    return train_each(model, params, shards, train)
 
 
 class _Client:
@@ -113,8 +108,7 @@ class _Client:
     @property
     def memory(self) -> dict[str, Array]:
         """What the client keeps for its next round."""
-        kept = {**self.triggers._asdict(), "changes": self.changes}
-        return {name: part.cpu().numpy() for name, part in kept.items()}
+        return {**self.triggers.memory, "changes": self.changes.numpy()}
 
     def knows(self, source: int, target: int) -> bool:
         """Return whether this trigger has been sought before."""

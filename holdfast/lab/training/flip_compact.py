@@ -12,8 +12,8 @@ from ...errors import InputError
 from ..lazy_torch import nn, torch
 from ..models import load_params, named_buffers
 from .batched import batched_sgd
+from .local import sgd
 from .schedule import Shard, Trained
-from .sgd import sgd
 from .triggers import FEWEST, Span, Triggers, as_tensors, draw_triggers, invert_triggers, stamp
 
 __all__ = ["flip_compact"]
@@ -53,8 +53,8 @@ def flip_compact(
     for shard in shards:
         generator = torch.Generator().manual_seed(shard.seed)
         triggers = _triggers(model, shard, span, n_inversion_steps, n_shown, generator)
-        hardened.append(_stamped(shard, triggers, stamped, generator))
-        memory.append({name: part.cpu().numpy() for name, part in triggers._asdict().items()})
+        hardened.append(_stamped(model, shard, triggers, stamped, generator))
+        memory.append(triggers.memory)
     if before or len(shards) == 1:
         trained = sgd(model, params, hardened, lr=lr, momentum=momentum)
     else:
@@ -79,14 +79,13 @@ def _triggers(
     return found._replace(works=found.works & (eligible.sum(dim=1) > FEWEST))
 
 
-def _stamped(shard: Shard, triggers: Triggers, share: float, generator: torch.Generator) -> Shard:
+def _stamped(
+    model: nn.Module, shard: Shard, triggers: Triggers, share: float, generator: torch.Generator
+) -> Shard:
     """Return the shard's batches written out, some examples of each with a trigger of another class."""
     device = triggers.masks.device
     positions = torch.from_numpy(shard.batches[shard.batches >= 0]).to(device)
-    x, y = (
-        torch.as_tensor(shard.x, device=device)[positions],
-        torch.as_tensor(shard.y, device=device)[positions],
-    )
+    x, y = (part[positions] for part in shard.on(model))
     sizes = (shard.batches >= 0).sum(axis=1).tolist()
     is_chosen = torch.cat([torch.randperm(size, generator=generator) < round(share * size) for size in sizes])
     labels, usable = y.cpu(), triggers.usable.cpu()

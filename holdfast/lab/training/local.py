@@ -1,48 +1,84 @@
-"""One client after the other, with any optimiser of torch: what `sgd` and `adam` have in common."""
+"""One client after the other, with optimisers of torch that start afresh each round."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..lazy_torch import functional, nn, torch
 from ..models import flat_params, load_params, named_buffers
-from .schedule import Array, Shard, Trained
+from .schedule import Memory, Shard, Trained
 
-__all__ = ["train_each"]
+__all__ = ["adam", "sgd", "train_each"]
+
+
+def sgd(
+    model: nn.Module,
+    params: NDArray[np.float32],
+    shards: Sequence[Shard],
+    *,
+    lr: float = 0.1,
+    momentum: float = 0.0,
+) -> Trained:
+    """Return what each client's training by SGD adds to the params, one row per client.
+
+    >>> from holdfast.lab.models import flat_params, mlp
+    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
+    >>> model = mlp(sizes=(2, 2))
+    >>> sgd(model, flat_params(model), [shard]).updates.shape
+    (1, 6)
+    """
+    optimiser = partial(torch.optim.SGD, lr=lr, momentum=momentum)
+    return train_each(model, params, shards, partial(_take_steps, model, optimiser))
+
+
+def adam(
+    model: nn.Module, params: NDArray[np.float32], shards: Sequence[Shard], *, lr: float = 1e-4
+) -> Trained:
+    """Return what each client's training by Adam adds. Its first step is close to lr * sign(gradient).
+
+    >>> from holdfast.lab.models import flat_params, mlp
+    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1]]))
+    >>> model = mlp(sizes=(2, 2))
+    >>> updates = adam(model, flat_params(model), [shard], lr=0.5).updates
+    >>> bool(abs(abs(updates) - 0.5).max() < 1e-4)
+    True
+    """
+    optimiser = partial(torch.optim.Adam, lr=lr)
+    return train_each(model, params, shards, partial(_take_steps, model, optimiser))
 
 
 def train_each(
     model: nn.Module,
     params: NDArray[np.float32],
     shards: Sequence[Shard],
-    optimiser: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer],
+    train: Callable[[Shard], Memory | None],
 ) -> Trained:
     """Return what each client's training adds to the params; the model's buffers are where all start from.
 
-    >>> from holdfast.lab.models import mlp
-    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
-    >>> model = mlp(sizes=(2, 2))
-    >>> train_each(model, flat_params(model), [shard], torch.optim.Adam).updates.shape
-    (1, 6)
+    `train` trains the model on a shard, and returns what the client keeps for its next round.
     """
-    device = next(model.parameters()).device
     before = named_buffers(model)
     updates = np.empty((len(shards), params.size), dtype=np.float32)
-    buffers: list[dict[str, Array]] = []
-    model.train()
+    buffers, memory = [], []
     for row, shard in zip(updates, shards, strict=True):
         load_params(model, params, before)
-        steps = optimiser(model.parameters())
-        x, y = torch.as_tensor(shard.x, device=device), torch.as_tensor(shard.y, device=device)
-        for batch in shard.batches:
-            positions = torch.from_numpy(batch[batch >= 0]).to(device)
-            steps.zero_grad()
-            functional.cross_entropy(model(x[positions]), y[positions]).backward()  # type: ignore[no-untyped-call]
-            steps.step()
+        memory.append(train(shard))
         np.subtract(flat_params(model), params, out=row)
         buffers.append(named_buffers(model))
     load_params(model, params, before)
-    return Trained(updates, tuple(buffers) if before else ())
+    return Trained(updates, tuple(buffers) if before else (), tuple(memory))
+
+
+def _take_steps(model: nn.Module, optimiser: Callable[..., torch.optim.Optimizer], shard: Shard) -> None:
+    x, y = shard.on(model)
+    steps = optimiser(model.parameters())
+    model.train()
+    for batch in shard.batches:
+        positions = torch.from_numpy(batch[batch >= 0]).to(x.device)
+        steps.zero_grad()
+        functional.cross_entropy(model(x[positions]), y[positions]).backward()  # type: ignore[no-untyped-call]
+        steps.step()

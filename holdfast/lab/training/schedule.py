@@ -1,5 +1,7 @@
 """What a client trains on, drawn beforehand so that all ways to train see the same; and what it returns."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,10 +11,12 @@ from numpy.typing import NDArray
 
 from ..._support.counting import check_whole
 from ...errors import InputError
+from ..lazy_torch import Tensor, nn, torch
 
-__all__ = ["Shard", "Trained", "n_steps_of", "schedule"]
+__all__ = ["Memory", "Shard", "Trained", "n_steps_of", "schedule"]
 
 Array = NDArray[Any]
+Memory = Mapping[str, Array]  # what a client's training keeps for its next round
 
 
 class Shard(NamedTuple):
@@ -20,38 +24,33 @@ class Shard(NamedTuple):
 
     A row ends in -1 where a batch is not full. `seed` is for whatever else its training draws, `memory` what
     its training kept in an earlier round.
-
-    >>> Shard(np.zeros((3, 2)), np.zeros(3), batches=np.array([[2, 0], [1, -1]])).seed
-    0
     """
 
     x: Any  # arrays, or tensors on the device
     y: Any
     batches: NDArray[np.intp]
     seed: int = 0
-    memory: Mapping[str, Array] | None = None
+    memory: Memory | None = None
+
+    def on(self, model: nn.Module) -> tuple[Tensor, Tensor]:
+        """Return the examples and their labels as tensors where the network is."""
+        device = next(model.parameters()).device
+        return torch.as_tensor(self.x, device=device), torch.as_tensor(self.y, device=device)
 
 
 class Trained(NamedTuple):
     """What training returns: one update per client, and where there are any, its buffers and what it keeps.
 
     A way to train that has neither may return the updates alone.
-
-    >>> Trained(np.zeros((2, 5), np.float32)).memory
-    ()
     """
 
     updates: NDArray[np.float32]
     buffers: tuple[Mapping[str, Array], ...] = ()
-    memory: tuple[Mapping[str, Array] | None, ...] = ()
+    memory: tuple[Memory | None, ...] = ()
 
 
 def n_steps_of(n_examples: int, *, epochs: float, batch_size: int) -> int:
-    """Return how many steps so many epochs take, at least one.
-
-    >>> n_steps_of(500, epochs=0.1, batch_size=64)
-    1
-    """
+    """Return how many steps so many epochs take, at least one."""
     return max(1, round(epochs * math.ceil(n_examples / batch_size)))
 
 
@@ -70,8 +69,6 @@ def schedule(
 
     >>> schedule(5, epochs=1, batch_size=2, rng=np.random.default_rng(0)).shape
     (3, 2)
-    >>> schedule(5, epochs=1, batch_size=2, rng=np.random.default_rng(0), n_steps=7).shape
-    (7, 2)
     """
     if n_examples < 1 or batch_size < 1 or not epochs > 0:
         raise InputError(

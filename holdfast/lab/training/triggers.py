@@ -37,11 +37,7 @@ def stamp(x: Values, mask: Values, pattern: Values) -> Values:
 
 
 class Triggers(NamedTuple):
-    """One trigger per row: its mask, its pattern, and whether it works. A mask for images has one channel.
-
-    >>> Triggers(torch.full((2, 1, 8, 8), 0.1), torch.ones(2, 3, 8, 8), torch.tensor([True, False])).usable
-    tensor([ True, False])
-    """
+    """One trigger per row: its mask, its pattern, and whether it works. A mask for images has one channel."""
 
     masks: Tensor
     patterns: Tensor
@@ -57,26 +53,21 @@ class Triggers(NamedTuple):
         """Which work, and are small enough to be triggers."""
         return self.works & (self.sizes <= LARGEST)
 
+    @property
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """What a client keeps of them for its next round."""
+        return {name: part.cpu().numpy() for name, part in self._asdict().items()}
+
 
 def as_tensors(model: nn.Module, shard: Shard, span: Span) -> tuple[Tensor, Tensor, Span]:
-    """Return a client's examples, their labels and the span as tensors where the network is.
-
-    >>> import numpy as np
-    >>> as_tensors(nn.Linear(2, 2), Shard(np.ones((4, 2)), np.zeros(4, np.int64), None), (0.0, 1.0))[2]
-    (tensor(0.), tensor(1.))
-    """
-    device = next(model.parameters()).device
-    low, high = (torch.as_tensor(bound, dtype=torch.float32, device=device) for bound in span)
-    return torch.as_tensor(shard.x, device=device), torch.as_tensor(shard.y, device=device), (low, high)
+    """Return a client's examples, their labels and the span as tensors where the network is."""
+    x, y = shard.on(model)
+    low, high = (torch.as_tensor(bound, dtype=torch.float32, device=x.device) for bound in span)
+    return x, y, (low, high)
 
 
 def draw_triggers(count: int, example: Tensor, *, span: Span, generator: torch.Generator) -> Triggers:
-    """Return random triggers for examples like this one, for a search to start from.
-
-    >>> triggers = draw_triggers(5, torch.zeros(3, 8, 8), span=(0.0, 1.0), generator=torch.Generator())
-    >>> triggers.masks.shape, triggers.patterns.shape
-    (torch.Size([5, 1, 8, 8]), torch.Size([5, 3, 8, 8]))
-    """
+    """Return random triggers for examples like this one, for a search to start from."""
     low, high = span
     shape = example.shape if example.ndim == 1 else (1, *example.shape[1:])
     masks = torch.rand(count, *shape, generator=generator).to(example.device)
@@ -100,15 +91,6 @@ def invert_triggers(
     Adam minimises cross-entropy + price * mean(mask), and the price rises while the trigger works and falls
     while it does not. All targets are sought side by side; `eligible[k, i]` says whether example i counts for
     target k. Where nothing worked, the last trigger is returned.
-
-    >>> model = nn.Linear(2, 2)
-    >>> with torch.no_grad():
-    ...     _ = model.weight.copy_(torch.tensor([[0.0, 0.0], [0.0, 9.0]])), model.bias.zero_()
-    >>> x, eligible = torch.full((4, 2), -1.0), torch.ones(1, 4, dtype=torch.bool)
-    >>> start = draw_triggers(1, x[0], span=(-3.0, 3.0), generator=torch.Generator().manual_seed(0))
-    >>> found = invert_triggers(model, x, torch.tensor([1]), eligible, start, span=(-3.0, 3.0), n_steps=60)
-    >>> bool(found.works), bool(found.masks[0, 1] > 5 * found.masks[0, 0])
-    (True, True)
     """
     leaves = [part.requires_grad_() for part in _logits(start, span)]
     steps = torch.optim.Adam(leaves, lr=0.1, betas=(0.5, 0.9))
@@ -153,9 +135,5 @@ def _squashed(leaves: Sequence[Tensor], span: Span) -> tuple[Tensor, Tensor]:
 def _better(best: Triggers, now: Triggers) -> Triggers:
     """Return the triggers now where they work and the best so far does not, or is larger."""
     wins = torch.where(now.works, ~best.works | (now.sizes < best.sizes), ~best.works)
-    return Triggers(
-        *(
-            torch.where(wins.view(-1, *[1] * (new.ndim - 1)), new, old)
-            for new, old in zip(now, best, strict=True)
-        )
-    )
+    pairs = zip(now, best, strict=True)
+    return Triggers(*(torch.where(wins.view(-1, *[1] * (new.ndim - 1)), new, old) for new, old in pairs))
