@@ -7,9 +7,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import DataError
+from ..lab.choices import build_run
 from . import experiments_named, judge_claims
 from .experiment import Document, Experiment, document
-from .studies import load_or_make_studies, load_studies
+from .studies import analyses_of, load_or_make_study, load_study
 
 __all__ = ["STUDIES", "TASK", "evidence"]
 
@@ -40,9 +41,10 @@ def evidence(
 def _experiment(name: str, folder: Path, scale: str, n_seeds: int, *, make: bool) -> Experiment | None:
     """Return a study as an experiment without runs; None where it is not there and cannot be made."""
     seeds = list(range(n_seeds))
+    runs = [build_run(TASK, attack="edge-case", scale=scale, seed=seed) for seed in seeds]
+    load, analyses = load_or_make_study if make else load_study, analyses_of(name, scale=scale)
     try:
-        load = load_or_make_studies if make else load_studies
-        found = load(name, folder, scale=scale, seeds=seeds, task=TASK)
+        found = {own: [load(study, run, folder) for run in runs] for own, study in analyses.items()}
     except DataError:
         return None
     study = STUDIES[name]

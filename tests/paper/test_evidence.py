@@ -5,6 +5,8 @@ import pytest
 from holdfast.paper.evidence import STUDIES, evidence
 from holdfast.paper.studies import ANALYSES
 
+pytestmark = pytest.mark.slow
+
 SMOKE = {"scale": "smoke", "n_seeds": 1}
 
 

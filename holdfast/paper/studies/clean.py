@@ -19,10 +19,6 @@ def clean_run(run: Run, *, exposure: float = 0.0) -> Run:
     """Return the run with plain averaging, and attackers who hold poisoned examples but never attack.
 
     `exposure` is the share of an edge-case pool that honest clients hold, with correct labels.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> clean_run(build_run("digits", attack="edge-case", defence="median")).defence.name
-    'fedavg'
     """
     if run.attack.backdoor is None or run.attack.n_malicious == 0:
         raise InputError(
@@ -33,16 +29,8 @@ def clean_run(run: Run, *, exposure: float = 0.0) -> Run:
     return replace(run, attack=attack, defence=Defence())
 
 
-def probe_clean_run(
-    run: Run, folder: Path | None = None, *, exposure: float = 0.0, device: str = "cpu"
-) -> Probe:
-    """Return the model that the clean run ends with; a folder stores it, and saves training it again.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> probe = probe_clean_run(build_run("digits", attack="edge-case", scale="smoke"))
-    >>> probe.params.shape, len(probe.malicious)
-    ((13706,), 4)
-    """
+def probe_clean_run(run: Run, folder: Path | None = None, *, exposure: float = 0.0) -> Probe:
+    """Return the model that the clean run ends with; a folder stores it, and saves training it again."""
     from ...lab.probe import Probe
     from ...lab.simulation import simulate
     from ...lab.simulation.world import build_world
@@ -50,7 +38,7 @@ def probe_clean_run(
 
     clean = clean_run(run, exposure=exposure)
     if folder is None:
-        *_, (_, state) = simulate(clean, device=device)
+        *_, (_, state) = simulate(clean)
     else:
-        state = final_state(clean, folder, device=device)
-    return Probe(build_world(clean, device), state.params, state.buffers)
+        state = final_state(clean, folder)
+    return Probe(build_world(clean, "cpu"), state.params, state.buffers)

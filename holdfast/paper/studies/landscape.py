@@ -1,6 +1,5 @@
 """Figure 4 of the paper: how the honest loss rises from a minimum, towards the backdoor and at random."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,12 +10,12 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...errors import InputError
 from ...lab.scenario import Run
-from .clean import clean_run, probe_clean_run
+from .clean import probe_clean_run
 
 if TYPE_CHECKING:
     from ...lab.probe import Probe
 
-__all__ = ["Landscape", "Slope", "landscape", "landscape_runs", "losses_along"]
+__all__ = ["Landscape", "Slope", "landscape"]
 
 Array = NDArray[Any]
 
@@ -65,16 +64,6 @@ class Landscape:
         return rises == sorted(rises)
 
 
-def landscape_runs(run: Run, *, exposures: Sequence[float] = (0.0, 0.15, 0.3)) -> list[Run]:
-    """Return the clean runs behind a landscape, one per exposure.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> [clean.attack.exposure for clean in landscape_runs(build_run("digits", attack="edge-case"))]
-    [0.0, 0.15, 0.3]
-    """
-    return [clean_run(run, exposure=exposure) for exposure in exposures]
-
-
 def landscape(
     run: Run,
     folder: Path | None = None,
@@ -89,11 +78,6 @@ def landscape(
 
     That is the descent on the poisoned examples of all attackers ("gradient"), or the mean of what they would
     send after local training ("update"). Random directions have the same length.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> found = landscape(build_run("digits", attack="edge-case", scale="smoke"), n_points=2, n_random=1)
-    >>> [slope.n_edge for slope in found.slopes]
-    [0, 6, 12]
     """
     check_whole("n_points", n_points, at_least=2)
     check_whole("n_random", n_random, at_least=1)
@@ -103,22 +87,9 @@ def landscape(
             f" got {reach!r} and {direction!r}"
         )
     distances = np.linspace(0, reach, n_points)
-    slopes = []
-    for exposure in exposures:
-        probe = probe_clean_run(run, folder, exposure=exposure)
-        slopes.append(_slope(probe, direction, distances, n_random))
-    return Landscape(direction, tuple(distances.tolist()), tuple(slopes))
-
-
-def losses_along(
-    loss: Callable[[Array], float], start: Array, direction: Array, distances: Array
-) -> tuple[float, ...]:
-    """Return the loss at each distance from the start, in lengths of the direction.
-
-    >>> losses_along(lambda w: float(w @ w), np.zeros(2), np.array([3.0, 4.0]), np.array([0.0, 1.0, 2.0]))
-    (0.0, 25.0, 100.0)
-    """
-    return tuple(loss(start + distance * direction) for distance in distances)
+    probes = (probe_clean_run(run, folder, exposure=exposure) for exposure in exposures)
+    slopes = tuple(_slope(probe, direction, distances, n_random) for probe in probes)
+    return Landscape(direction, tuple(distances.tolist()), slopes)
 
 
 def _slope(probe: "Probe", direction: str, distances: Array, n_random: int) -> Slope:
@@ -128,8 +99,8 @@ def _slope(probe: "Probe", direction: str, distances: Array, n_random: int) -> S
     else:
         way = probe.train_clients(probe.malicious, attacking=True).updates.mean(axis=0, dtype=np.float64)
 
-    def along(direction: Array) -> tuple[float, ...]:
-        return losses_along(lambda params: probe.loss(params, honest), probe.params, direction, distances)
+    def along(way: Array) -> tuple[float, ...]:
+        return tuple(probe.loss(probe.params + distance * way, honest) for distance in distances)
 
     rng = np.random.default_rng(probe.world.run.seed)
     unit = float(np.linalg.norm(way))

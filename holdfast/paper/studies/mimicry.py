@@ -64,22 +64,13 @@ class Mimicry:
 
 
 def gradient_histogram(run: Run, folder: Path | None = None, *, n_bins: int = 101) -> Histogram:
-    """Return how the entries of an attacker's update are distributed, sent when the clean model is trained.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> sum(gradient_histogram(build_run("digits", attack="edge-case", scale="smoke")).counts)
-    13706
-    """
+    """Return how the entries of an attacker's update to the trained clean model are distributed."""
     probe = probe_clean_run(run, folder)
     return histogram_of(probe.train_clients(probe.malicious[:1], attacking=True).updates[0], n_bins=n_bins)
 
 
 def histogram_of(update: Array, *, n_bins: int) -> Histogram:
-    """Return how the entries of a vector are distributed; the zoom is to a hundredth of the largest.
-
-    >>> histogram_of(np.array([0.0, 0.0, 0.001, -1.0]), n_bins=3).counts
-    (1, 3, 0)
-    """
+    """Return how the entries of a vector are distributed; the zoom is to a hundredth of the largest."""
     check_whole("n_bins", n_bins, at_least=1)
     sizes = np.abs(update.astype(np.float64))
     largest = float(sizes.max())
@@ -100,11 +91,7 @@ def histogram_of(update: Array, *, n_bins: int) -> Histogram:
 
 
 def mimic(malicious: Array, benign: Array, *, n_kept: int) -> Array:
-    """Return the malicious vector with all but its largest entries overwritten by the benign one's.
-
-    >>> mimic(np.array([5.0, -9.0, 1.0]), np.array([1.0, 2.0, 3.0]), n_kept=1)
-    array([ 1., -9.,  3.])
-    """
+    """Return the malicious vector with all but its largest entries overwritten by the benign one's."""
     check_whole("n_kept", n_kept, at_least=0, at_most=malicious.size)
     kept = np.argsort(-np.abs(malicious), kind="stable")[:n_kept]
     mixed = benign.copy()
@@ -117,12 +104,7 @@ def mimicry(
 ) -> Mimicry:
     """Return what it costs attackers to take all but `n_kept` entries from an honest client's update.
 
-    Unless told which, numbers from 1 to all entries are tried; that of the paper's share always is.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> found = mimicry(build_run("digits", attack="edge-case", scale="smoke"), n_kept=(10,), n_pairs=1)
-    >>> [point.n_kept for point in found.points], found.at_paper_share.n_kept
-    ([10], 1)
+    Without `n_kept`, numbers from 1 to all entries are tried; that of the paper's share always is.
     """
     check_whole("n_pairs", n_pairs, at_least=1)
     probe = probe_clean_run(run, folder)

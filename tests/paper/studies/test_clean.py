@@ -4,6 +4,8 @@ import pytest
 from holdfast.lab.choices import build_run
 from holdfast.paper.studies.clean import probe_clean_run
 
+pytestmark = pytest.mark.slow
+
 RUN = build_run("digits", attack="edge-case", scale="smoke")
 
 

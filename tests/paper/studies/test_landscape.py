@@ -1,24 +1,13 @@
-import numpy as np
 import pytest
 
 from holdfast.errors import InputError
 from holdfast.lab.choices import build_run
-from holdfast.paper.studies.landscape import landscape, losses_along
+from holdfast.paper.studies.landscape import landscape
 
 RUN = build_run("digits", attack="edge-case", scale="smoke")
 
 
-def test_a_quadratic_rises_by_its_curvature_along_the_direction():
-    curvature, start = np.array([1.0, 9.0]), np.array([0.0, 0.0])
-
-    def loss(w):
-        return float(curvature @ w**2)
-
-    distances = np.array([0.0, 0.5, 1.0])
-    assert losses_along(loss, start, np.array([2.0, 0.0]), distances) == (0.0, 1.0, 4.0)
-    assert losses_along(loss, start, np.array([0.0, 2.0]), distances) == (0.0, 9.0, 36.0)
-
-
+@pytest.mark.slow
 def test_all_slopes_of_an_exposure_start_at_its_minimum():
     found = landscape(RUN, n_points=3, n_random=1)
     assert found.distances == pytest.approx((0, 0.015, 0.03))
@@ -26,9 +15,11 @@ def test_all_slopes_of_an_exposure_start_at_its_minimum():
         assert slope.malicious[0] == slope.random[0]
         assert slope.malicious[-1] != slope.random[-1]
         assert slope.unit > 0
+    assert [slope.n_edge for slope in found.slopes] == [0, 6, 12]
     assert [slope.n_honest - slope.n_edge for slope in found.slopes] == [found.slopes[0].n_honest] * 3
 
 
+@pytest.mark.slow
 def test_the_landscape_of_updates_ends_where_attackers_would_be():
     found = landscape(RUN, direction="update", exposures=(0.0,), reach=1.0, n_points=2, n_random=1)
     again = landscape(RUN, direction="update", exposures=(0.0,), reach=1.0, n_points=2, n_random=1)
