@@ -13,7 +13,7 @@ from .reproduce_shown import plan_as_dict, show_document, show_plan
 from .shown import errors_shown, stopping
 
 if TYPE_CHECKING:
-    from ..paper.reproduction import Plan
+    from ..paper.reproduction import RunPlan
 
 __all__ = ["reproduce_command"]
 
@@ -102,7 +102,7 @@ def _workers(asked: str | None) -> tuple[int, str | None]:
 
 
 def _make(
-    plan: "Plan", out: Path, n_workers: int, ray: str | None, *, quiet: bool, **how: Any
+    plan: "RunPlan", out: Path, n_workers: int, ray: str | None, *, quiet: bool, **how: Any
 ) -> dict[str, str]:
     """Make what is missing behind a progress bar; return why some could not be made."""
     from ..paper.reproduction import make_missing

@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from ..paper.reproduction import Plan
+    from ..paper.reproduction import RunPlan
 
 __all__ = ["plan_as_dict", "show_document", "show_plan"]
 
 COLOURS = {"holds": "green", "does not hold": "red", "preliminary": "yellow", "not measured": "dim"}
 
 
-def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:
+def plan_as_dict(plan: "RunPlan", n_workers: int) -> dict[str, Any]:
     """Return the plan and its cost, ready for json.dumps.
 
     >>> from pathlib import Path
@@ -51,7 +51,7 @@ def plan_as_dict(plan: "Plan", n_workers: int) -> dict[str, Any]:
     }
 
 
-def show_plan(plan: "Plan", n_workers: int, console: Console) -> None:
+def show_plan(plan: "RunPlan", n_workers: int, console: Console) -> None:
     """Print what is missing, task by task, and how long it takes.
 
     >>> from pathlib import Path
@@ -66,7 +66,9 @@ def show_plan(plan: "Plan", n_workers: int, console: Console) -> None:
     _show_left_out(plan, console)
 
 
-def show_document(document: dict[str, Any], figures: Iterable[Path], plan: "Plan", console: Console) -> None:
+def show_document(
+    document: dict[str, Any], figures: Iterable[Path], plan: "RunPlan", console: Console
+) -> None:
     """Print every table, ours beside the printed numbers, the files of the figures, and which claims hold.
 
     >>> from holdfast.paper.reproduction import plan_runs
@@ -84,7 +86,7 @@ def show_document(document: dict[str, Any], figures: Iterable[Path], plan: "Plan
     _show_left_out(plan, console)
 
 
-def _show_missing(plan: "Plan", n_workers: int, console: Console) -> None:
+def _show_missing(plan: "RunPlan", n_workers: int, console: Console) -> None:
     table = Table(title="Missing runs", title_justify="left")
     for title in ("task", "runs", "rounds left", "seconds per round", "alone, one worker"):
         table.add_column(title, justify="left" if title == "task" else "right")
@@ -100,7 +102,7 @@ def _show_missing(plan: "Plan", n_workers: int, console: Console) -> None:
     console.print(f"Time on {n_workers} workers: {plan.time_left(n_workers)}.")
 
 
-def _show_left_out(plan: "Plan", console: Console) -> None:
+def _show_left_out(plan: "RunPlan", console: Console) -> None:
     for reason in plan.unusable.values():
         console.print(f"Not used: {reason}", soft_wrap=True, markup=False)
     for task, reason in plan.without_data.items():

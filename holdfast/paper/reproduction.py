@@ -13,14 +13,14 @@ from ..runs.parallel import make_runs
 from ..runs.recording import data_checksum, find_current
 from .experiment import Experiment, runs_folder, runs_of, stored_results
 
-__all__ = ["Plan", "Progress", "make_missing", "plan_runs"]
+__all__ = ["Progress", "RunPlan", "make_missing", "plan_runs"]
 
 #: How often the time that is left is estimated anew: that costs more than the news of a round.
 SECONDS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class RunPlan:
     """All runs behind some experiments, and what is missing of them.
 
     >>> plan_runs([], Path("results")).missing
@@ -55,7 +55,7 @@ def plan_runs(
     *,
     tasks: Iterable[str] | None = None,
     paced_by: Iterable[Experiment] = (),
-) -> Plan:
+) -> RunPlan:
     """Return what these experiments still need, of these tasks only where they are given.
 
     How long it takes is told by what is stored of them, and of the experiments they are `paced_by`.
@@ -78,7 +78,7 @@ def plan_runs(
     found, unusable = stored_results(asked, folder, find=find_current)
     absent = {key: run for key, run in asked.items() if key not in found or not found[key].finished}
     without = _without_data(absent.values())
-    return Plan(
+    return RunPlan(
         runs,
         {key: run for key, run in absent.items() if run.task.name not in without},
         {key: result.n_done for key, result in found.items()},
@@ -89,7 +89,7 @@ def plan_runs(
 
 
 def make_missing(
-    plan: Plan,
+    plan: RunPlan,
     folder: Path,
     *,
     n_workers: int,

@@ -8,12 +8,12 @@ from typing import Any
 
 from ..lab.simulation import Record
 
-__all__ = ["COLUMNS", "Numbers", "Summary", "stored_record"]
+__all__ = ["COLUMNS", "Column", "Summary", "stored_record"]
 
 #: What is kept of every round.
 COLUMNS = ("accuracy", "attack_success", "n_attackers", "kept_fraction", "n_dropped", "seconds")
 
-Numbers = Sequence[float | None]
+Column = Sequence[float | None]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Summary:
     0.9
     """
 
-    rounds: Mapping[str, Numbers]  # [column] one number per round
+    rounds: Mapping[str, Column]  # [column] one number per round
     n_drawn: Mapping[str, int] = field(default_factory=dict)  # [client] in how many rounds it was
     trimmed_share: Mapping[str, float] = field(default_factory=dict)  # [client] of its values, on average
     malicious: Sequence[int] = ()  # those that were drawn: of the others nothing is known

@@ -11,7 +11,7 @@ from .._support.keys import key_of
 from ..errors import DataError
 from ..lab.scenario import Run
 from . import store
-from .records import COLUMNS, Numbers, Summary
+from .records import COLUMNS, Column, Summary
 
 __all__ = ["Result", "find_result", "list_results", "load_result", "pack_results"]
 
@@ -89,7 +89,7 @@ class Result:
         """What is known of the run once its records are gone."""
         return self.packed or Summary.of(self.records)
 
-    def series(self, name: str) -> Numbers:
+    def series(self, name: str) -> Column:
         """Return one of COLUMNS: a number per round, None where there is none."""
         return self.summary.rounds[name]
 
