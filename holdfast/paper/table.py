@@ -4,8 +4,11 @@ A name that the laboratory does not know raises. Descriptions of runs never need
 read where the data is not.
 """
 
+import csv
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +18,7 @@ from ..lab.names import task_named
 from ..lab.scenario import Run
 from .experiment import Cell, Experiment, Printed
 
-__all__ = ["COLUMNS", "LIKE_CIFAR10", "REAL", "STAND_IN", "Row", "Table", "as_printed"]
+__all__ = ["COLUMNS", "LIKE_CIFAR10", "REAL", "STAND_IN", "Row", "Table", "printed_numbers"]
 
 #: The tasks that are measured, in the order they are shown.
 COLUMNS = ("phishing", "digits", "cifar10", "twitter")
@@ -58,7 +61,6 @@ class Row:
     label: str
     defence: str = "invariant"
     attack: str = "edge-case"
-    printed: Mapping[str, Printed] = field(default_factory=dict)  # by task
     tasks: tuple[str, ...] | None = None  # None: all tasks of the table
     settings: Mapping[str, Any] = field(default_factory=dict)
     share: float | None = None  # of malicious clients, if not the task's own; 0 still measures the backdoor
@@ -108,24 +110,25 @@ class Table:
             defence=row.defence,
             runs=() if run is None else tuple(run.replace(seed=seed) for seed in range(n_seeds)),
             n_wanted=n_seeds,
-            printed=row.printed.get(stands_in_for or task),
+            printed=printed_numbers().get((self.name, row.label, stands_in_for or task)),
             stands_in_for=stands_in_for,
             x=row.x,
         )
 
 
-def as_printed(cifar10: str, twitter: str = "", phishing: str = "") -> dict[str, Printed]:
-    """Return what the paper prints in a row, by task; "" stands for nothing.
+@cache
+def printed_numbers() -> dict[tuple[str, str, str], Printed]:
+    """Return what the paper prints, by table, row and task.
 
-    >>> as_printed(".679±.001 .717±.012")["cifar10"].attack_success_variance
-    0.012
+    >>> printed_numbers()["table1", "FedAvg", "cifar10"].attack_success
+    0.717
     """
-    printed = {}
-    for task, text in {"cifar10": cifar10, "twitter": twitter, "phishing": phishing}.items():
-        if text:
-            accuracy, its_variance, success, variance = map(float, text.replace("±", " ").split())
-            printed[task] = Printed(accuracy, success, its_variance, variance)
-    return printed
+    names = [field.name for field in fields(Printed)]
+    with Path(__file__).with_name("printed.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            (line["table"], line["row"], line["task"]): Printed(*(float(line[name]) for name in names))
+            for line in csv.DictReader(file)
+        }
 
 
 def _run(row: Row, task: str, scale: str) -> Run | None:
