@@ -14,8 +14,7 @@ from .main_claims import MAIN_CLAIMS
 from .main_tables import TABLE1, TABLE4, TABLE5
 from .other_claims import OTHER_CLAIMS
 from .own_tables import OWN_TABLES
-from .table import COLUMNS as TASKS
-from .table import REAL, Table
+from .table import REAL, TASKS, Table
 
 __all__ = ["CLAIMS", "COLUMNS", "EXPERIMENTS", "experiments_named", "judge_claims"]
 

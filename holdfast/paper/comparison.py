@@ -12,15 +12,7 @@ ATTACKED, HONEST = "under attack", "no attack"
 
 
 def comparison(contest: Mapping[str, Sequence[Run]]) -> Experiment:
-    """Return the runs of each defence, one per seed, beside the same runs with honest clients only.
-
-    >>> from holdfast.lab.choices import build_contest
-    >>> found = comparison(build_contest("digits", ["median", "rfa"], n_seeds=3, attack="edge-case"))
-    >>> found.title
-    'digits: 10 of 50 clients attack (edge-case)'
-    >>> [(cell.row, cell.column, len(cell.runs)) for cell in found.cells[:2]]
-    [('median', 'under attack', 3), ('median', 'no attack', 3)]
-    """
+    """Return the runs of each defence, one per seed, beside the same runs with honest clients only."""
     cells = [
         Cell(
             defence,

@@ -41,20 +41,19 @@ CONTESTS = (
 
 
 def demo_experiments(*, seed: int = 0, n_rounds: int | None = None) -> list[Experiment]:
-    """Return the demo's experiments, one per task.
-
-    >>> [(one.title, one.columns, len(one.rows)) for one in demo_experiments()]
-    [('Phishing mail', ('phishing',), 6), ('Handwritten digits', ('digits',), 6)]
-    """
-    return [
-        _experiment(title, story, task, attack, seed=seed, numbers=Numbers(n_rounds=n_rounds))
-        for title, story, task, attack in CONTESTS
-    ]
+    """Return the demo's experiments, one per task."""
+    return [_experiment(*contest, seed=seed, n_rounds=n_rounds) for contest in CONTESTS]
 
 
-def _experiment(title: str, story: str, task: str, attack: str, *, seed: int, numbers: Numbers) -> Experiment:
-    choices = {"attack": attack, "seed": seed, "numbers": numbers}
-    runs = {rule: build_run(task, defence=rule, **choices) for rule in RULES if rule != HONEST}  # type: ignore[arg-type]
+def _experiment(
+    title: str, story: str, task: str, attack: str, *, seed: int, n_rounds: int | None
+) -> Experiment:
+    numbers = Numbers(n_rounds=n_rounds)
+    runs = {
+        rule: build_run(task, attack=attack, defence=rule, seed=seed, numbers=numbers)
+        for rule in RULES
+        if rule != HONEST
+    }
     plain = runs["fedavg"]
     drawn = f"{plain.task.n_per_round} are drawn at random for each of {plain.task.n_rounds} rounds"
     counts = f"{plain.task.n_clients} clients, {plain.attack.n_malicious} of them malicious; {drawn}."
@@ -66,15 +65,7 @@ def _experiment(title: str, story: str, task: str, attack: str, *, seed: int, nu
 
 
 def demo_verdicts(experiment: Document) -> dict[str, str]:
-    """Return for each row of a measured experiment what became of the backdoor, in two or three words.
-
-    >>> def cell(row, *means):
-    ...     numbers = zip(("accuracy", "attack_success"), ({"mean": mean} for mean in means))
-    ...     return {"row": row, "measured": dict(numbers)}
-    >>> cells = [cell("no attackers", 0.99, 0.01), cell("fedavg", 0.99, 0.9), cell("median", 0.98, 0.1)]
-    >>> demo_verdicts({"cells": cells})
-    {'no attackers': '', 'fedavg': 'let in', 'median': 'kept out'}
-    """
+    """Return for each row of a measured experiment what became of the backdoor, in two or three words."""
     means = {
         cell["row"]: (cell["measured"]["accuracy"]["mean"], cell["measured"]["attack_success"]["mean"])
         for cell in experiment["cells"]

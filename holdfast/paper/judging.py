@@ -16,27 +16,19 @@ Cells = Mapping[str, tuple[str, str]]
 
 
 class Rates(NamedTuple):
-    """Accuracy and attack success rate after the last round, means over the seeds.
-
-    >>> print(Rates(0.91234, 0.004))
-    Acc .912 ASR .004
-    """
+    """Accuracy and attack success rate after the last round, means over the seeds."""
 
     accuracy: float
     success: float
 
     def __str__(self) -> str:
-        """Return both as a table has them."""
+        """Return both as a table has them: Acc .912 ASR .004."""
         accuracy, success = (f"{rate:.3f}".removeprefix("0") for rate in self)
         return f"Acc {accuracy} ASR {success}"
 
 
 def in_words(found: Mapping[str, Rates]) -> str:
-    """Return the rates of several rows as one line.
-
-    >>> in_words({"FedAvg": Rates(0.9, 0.8), "RFA": Rates(0.7, 0.6)})
-    'FedAvg Acc .900 ASR .800; RFA Acc .700 ASR .600'
-    """
+    """Return the rates of several rows as one line."""
     return "; ".join(f"{name} {rates}" for name, rates in found.items())
 
 
@@ -58,11 +50,7 @@ class Claim:
 
 
 def cells_of(experiment: str, *rows: str) -> dict[str, tuple[str, str]]:
-    """Return these rows of an experiment as the cells of a claim.
-
-    >>> cells_of("table1", "FedAvg")
-    {'FedAvg': ('table1', 'FedAvg')}
-    """
+    """Return these rows of an experiment as the cells of a claim."""
     return {row: (experiment, row) for row in rows}
 
 
@@ -73,12 +61,6 @@ def judge(
 
     The verdict is "holds", "does not hold", "preliminary" where a cell has fewer seeds than were asked for,
     or "not measured". A claim about a cell that no table has raises, whether anything is measured or not.
-
-    >>> from holdfast.paper.main_tables import TABLE1
-    >>> claim = Claim("x", "Nobody learns.", "Section 9", ("digits",), cells_of("table1", "Krumm"))
-    >>> judge([claim], {"table1": TABLE1}, [])
-    Traceback (most recent call last):
-    holdfast.errors.InputError: claim x names 'Krumm', which is not in table1 on digits; did you mean 'Krum'?
     """
     experiments = list(experiments)
     for claim in claims:
@@ -144,10 +126,8 @@ def _measured(claim: Claim, task: str, cells: Mapping[tuple[str, str, str], Docu
         key=lambda pair: pair[0] - pair[1],
     )
     if n_seeds < n_wanted:
-        return {
-            "verdict": "preliminary",
-            "numbers": f"{verdict} with {n_seeds} of {n_wanted} seeds: {numbers}",
-        }
+        numbers = f"{verdict} with {n_seeds} of {n_wanted} seeds: {numbers}"
+        verdict = "preliminary"
     return {"verdict": verdict, "numbers": numbers}
 
 

@@ -5,37 +5,6 @@ from .table import REAL, Row, Table
 
 __all__ = ["OWN_TABLES"]
 
-REAL_TABLES = Table(
-    "real_tables",
-    "Real tables beside the stand-in",
-    "Phishing pages by 48 properties of their address and content, and spam by 57 of its words and signs: 50"
-    " clients, 10 of them malicious, 20 per round, 20 rounds of 5 local epochs. Triggers are values that the"
-    " sender can choose and hardly any has. None of it is in the paper.",
-    (
-        Row("No attack", "fedavg", share=0.0),
-        Row("FedAvg", "fedavg"),
-        Row("AND-mask", "and_mask"),
-        Row("Trimmed mean", "trimmed_mean"),
-        Row("Median", "median"),
-        Row("RFA", "rfa"),
-        Row("Krum", "krum"),
-        Row("Invariant"),
-    ),
-    tasks=REAL,
-)
-
-PIXEL_TRIGGER = Table(
-    "pixel_trigger",
-    "FLIP under a pixel trigger, for which it was made",
-    "The distributed trigger of table 5: each attacker shows one of four white corners.",
-    (
-        Row("FedAvg", "fedavg", attack="distributed"),
-        Row("FLIP", "flip", attack="distributed"),
-        Row("Invariant", attack="distributed"),
-    ),
-    tasks=("digits",),
-)
-
 
 def _warm(run: Run, scale: str) -> Run:
     """Return the run from a model that the server trained on images of its own."""
@@ -44,16 +13,45 @@ def _warm(run: Run, scale: str) -> Run:
     return run.replace(warm_epochs=20.0, n_root=5_000, n_rounds=20)
 
 
-WARM_START = Table(
-    "warm_start",
-    "A warm start in place of a pre-trained network",
-    "The server trains for 20 epochs on 5,000 images of its own; then there are 20 rounds.",
-    (
-        Row("FedAvg", "fedavg", change=_warm),
-        Row("Trimmed mean", "trimmed_mean", change=_warm),
-        Row("Invariant", change=_warm),
+OWN_TABLES = (
+    Table(
+        "real_tables",
+        "Real tables beside the stand-in",
+        "Phishing pages by 48 properties of their address and content, and spam by 57 of its words and signs:"
+        " 50 clients, 10 of them malicious, 20 per round, 20 rounds of 5 local epochs. Triggers are values"
+        " that the sender can choose and hardly any has. None of it is in the paper.",
+        (
+            Row("No attack", "fedavg", share=0.0),
+            Row("FedAvg", "fedavg"),
+            Row("AND-mask", "and_mask"),
+            Row("Trimmed mean", "trimmed_mean"),
+            Row("Median", "median"),
+            Row("RFA", "rfa"),
+            Row("Krum", "krum"),
+            Row("Invariant"),
+        ),
+        tasks=REAL,
     ),
-    tasks=("cifar10",),
+    Table(
+        "pixel_trigger",
+        "FLIP under a pixel trigger, for which it was made",
+        "The distributed trigger of table 5: each attacker shows one of four white corners.",
+        (
+            Row("FedAvg", "fedavg", attack="distributed"),
+            Row("FLIP", "flip", attack="distributed"),
+            Row("Invariant", attack="distributed"),
+        ),
+        tasks=("digits",),
+    ),
+    Table(
+        "warm_start",
+        "A warm start in place of a pre-trained network",
+        "The server trains for 20 epochs on 5,000 images of its own; then there are 20 rounds.",
+        (
+            Row("FedAvg", "fedavg", change=_warm),
+            Row("Trimmed mean", "trimmed_mean", change=_warm),
+            Row("Invariant", change=_warm),
+        ),
+        tasks=("cifar10",),
+    ),
 )
-
-OWN_TABLES = (REAL_TABLES, PIXEL_TRIGGER, WARM_START)

@@ -4,7 +4,9 @@ from holdfast.paper.demo import HONEST, RULES, demo_experiments, demo_verdicts
 
 
 def test_both_experiments_have_every_rule_and_one_row_without_attackers():
-    for experiment in demo_experiments(seed=3, n_rounds=2):
+    experiments = demo_experiments(seed=3, n_rounds=2)
+    assert [experiment.title for experiment in experiments] == ["Phishing mail", "Handwritten digits"]
+    for experiment in experiments:
         assert experiment.rows == tuple(RULES)
         runs = {cell.row: run for cell in experiment.cells for run in cell.runs}
         assert {run.seed for run in runs.values()} == {3}
