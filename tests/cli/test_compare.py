@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from .test_run import holdfast
 
 SMALL = ["--rounds", "2", "--clients", "12", "--per-round", "6", "--seeds", "2", "--workers", "1"]
@@ -10,6 +12,7 @@ def compared(tmp_path, *more, defences="fedavg,and-mask"):
     return holdfast(*words, *SMALL, *more)
 
 
+@pytest.mark.slow
 def test_defences_stand_side_by_side_and_are_run_once(tmp_path):
     document = json.loads(compared(tmp_path, "--json").stdout)
     assert [standing["defence"] for standing in document["standings"]] == ["fedavg", "and-mask"]

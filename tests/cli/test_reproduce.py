@@ -17,6 +17,8 @@ from holdfast.cli.commands import app
 from holdfast.paper import EXPERIMENTS
 from holdfast.paper.evidence import STUDIES
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 RUNNER = CliRunner()
 HERE = ["--scale", "smoke", "--tasks", "phishing,digits"]
@@ -99,7 +101,7 @@ def test_an_interrupt_ends_it_in_a_word_and_keeps_what_is_done(tmp_path):
     going.send_signal(signal.SIGINT)
     _, said = going.communicate(timeout=120)
     assert going.returncode == 130
-    assert "the same command continues" in said
+    assert "the same command resumes" in said
     assert "Traceback" not in said
     assert list(tmp_path.rglob("*.json"))
 

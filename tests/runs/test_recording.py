@@ -50,6 +50,7 @@ def test_a_resumed_run_is_the_same_to_the_bit(tmp_path, defence):
     assert_same(run, tmp_path / "whole", tmp_path / "parts")
 
 
+@pytest.mark.slow
 def test_ten_kills_at_random_moments_change_nothing(tmp_path):
     made(RUN, tmp_path / "whole", every=10)
     command = [sys.executable, "-m", "tests.runs.killed", str(tmp_path / "parts")]

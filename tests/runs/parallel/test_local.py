@@ -17,6 +17,7 @@ from ..tiny import assert_same, made, tiny_run
 ROOT = Path(__file__).parent.parent.parent.parent
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_workers(tmp_path):
     runs = [tiny_run(seed=seed) for seed in range(3)]
     steps = list(make_runs(runs, tmp_path / "two", n_workers=2))
@@ -101,6 +102,7 @@ def test_what_is_finished_needs_no_worker(tmp_path, monkeypatch):
     assert list(make_runs([run, run], tmp_path)) == [(run.key, 3, True, None)]
 
 
+@pytest.mark.slow
 def test_one_run_that_cannot_be_made_need_not_stop_the_others(tmp_path):
     bad, good = tiny_run("krum", n_malicious=5), tiny_run()
     steps = list(make_runs([bad, good], tmp_path, n_workers=1, stop_at_error=False))
@@ -110,6 +112,7 @@ def test_one_run_that_cannot_be_made_need_not_stop_the_others(tmp_path):
     assert load_result(good, tmp_path).finished
 
 
+@pytest.mark.slow
 def test_an_error_that_is_not_ours_comes_through(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(OSError, match="taken"):

@@ -31,6 +31,7 @@ ray.shutdown()
 """
 
 
+@pytest.mark.engines
 def test_ray_makes_what_local_workers_make_and_resumes_what_is_there(tmp_path):
     runs = [tiny_run(seed=seed, n_rounds=7) for seed in range(3)]
     for run in runs:
