@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from .lazy_torch import Tensor, functional, torch
 from .models import load_params
-from .simulation.clients import workers
-from .simulation.world import Examples, World
-from .training import Shard, Trained, schedule
+from .simulation.clients import one_thread, workers
+from .simulation.world import Examples, World, join_examples
+from .training import Trained
 
 __all__ = ["Probe"]
 
@@ -46,22 +45,22 @@ class Probe:
 
     def honest_examples(self, clients: Iterable[int]) -> Examples:
         """Return the honest examples of these clients, with what they hold of an edge-case pool."""
-        return _together([self.world.honest_examples(client, self._next) for client in clients])
+        return join_examples(*(self.world.honest_examples(client, self._next) for client in clients))
 
     def poisoned_examples(self, clients: Iterable[int]) -> Examples:
         """Return what these attackers add to their own examples, with the attackers' label."""
-        return _together([self.world.poisoned[client] for client in clients])
+        return join_examples(*(self.world.poisoned[client] for client in clients))
 
     def edge_cases(self) -> Examples | None:
         """Return what honest clients hold of an edge-case pool, or None if they hold nothing of it."""
-        return _together(list(self.world.added.values())) if self.world.added else None
+        return join_examples(*self.world.added.values()) if self.world.added else None
 
     def train_clients(self, clients: Sequence[int], *, attacking: bool = False) -> Trained:
         """Return what these clients would send in the next round, trained as the task or the attack says."""
         world, run = self.world, self.world.run
         examples = world.attacking_examples if attacking else world.honest_examples
         train = (run.attack.train if attacking else None) or run.task.train
-        shards = [self._shard(client, *examples(client, self._next)) for client in clients]
+        shards = [world.shard(client, examples(client, self._next), self._next) for client in clients]
         with workers(world.model) as crew:
             return crew.train(
                 train, self.params, shards, buffers=self.buffers, n_together=run.task.n_together
@@ -73,14 +72,14 @@ class Probe:
         def total(x: Tensor, y: Tensor) -> float:
             return float(functional.cross_entropy(self.world.model(x), y, reduction="sum"))
 
-        with _one_thread(), torch.no_grad():
+        with one_thread(), torch.no_grad():
             self._load(params)
             return sum(total(x, y) for x, y in _parts(examples)) / len(examples[1])
 
     def gradient(self, examples: Examples) -> NDArray[np.float64]:
         """Return the gradient of the mean cross-entropy at this model."""
         whole = np.zeros(self.params.size)
-        with _one_thread():
+        with one_thread():
             self._load(self.params)
             for x, y in _parts(examples):
                 loss = functional.cross_entropy(self.world.model(x), y, reduction="sum")
@@ -101,7 +100,7 @@ class Probe:
             right = sum(int((self.world.model(x).argmax(1).cpu() == y).sum()) for x, y in parts)
             return right / len(x)
 
-        with _one_thread(), torch.no_grad():
+        with one_thread(), torch.no_grad():
             self._load(params, buffers)
             return share(data.x_test, data.y_test), share(backdoor.challenge, backdoor.target)
 
@@ -109,30 +108,9 @@ class Probe:
     def _next(self) -> int:
         return self.world.run.task.n_rounds + 1
 
-    def _shard(self, client: int, x: Tensor, y: Tensor) -> Shard:
-        task, stream = self.world.run.task, self.world.stream
-        rng = stream("batches", self._next, client)
-        batches = schedule(len(y), epochs=task.epochs, batch_size=task.batch_size, rng=rng)
-        return Shard(x, y, batches, int(stream("train", self._next, client).integers(2**31)))
-
     def _load(self, params: Array, buffers: Mapping[str, Array] | None = None) -> None:
         load_params(self.world.model, np.asarray(params, dtype=np.float32), buffers or self.buffers)
         self.world.model.eval()
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Give torch one thread: with more, it adds in another order."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _together(parts: Sequence[Examples]) -> Examples:
-    return torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
 
 
 def _parts(examples: Examples) -> Iterator[Examples]:

@@ -87,6 +87,7 @@ def test_same_seed_same_bits_and_another_seed_others():
     assert bits(run)[0] != bits(run.replace(seed=1))[0]
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits_in_another_process():
     run = Run(TOY, MARKED, seed=4)
     code = (
@@ -99,7 +100,7 @@ def test_same_seed_same_bits_in_another_process():
 
 
 @pytest.mark.parametrize("rule", ["sparsefed", "weak_dp", "fltrust"])
-def test_going_on_from_a_state_gives_the_same_bits(rule):
+def test_resuming_from_a_state_gives_the_same_bits(rule):
     craft = crafts.adaptive
     run = Run(TOY, replace(MARKED, crafts=(craft,)), defended(getattr(aggregators, rule))).replace(n_rounds=4)
     states = [state for _, state in simulate(run)]
@@ -116,6 +117,7 @@ def test_the_order_of_clients_and_what_attackers_draw_do_not_change_honest_train
     assert set(seen[0][0][differ]) == set(record.attackers)
 
 
+@pytest.mark.slow
 def test_uniform_sampling_is_hypergeometric():
     task = replace(TOY, train=idle, n_clients=100, n_per_round=20, n_rounds=300)
     counts = np.array([record.n_attackers for record in records(Run(task, Attack("idle", 20)))])
@@ -250,7 +252,7 @@ def test_crafts_get_what_they_ask_for(craft, settings):
     assert bits(run)[0] != bits(run.replace(attack=MARKED))[0]
 
 
-def test_exposed_originals_go_round_the_honest_clients_rightly_labelled():
+def test_exposed_originals_go_round_the_honest_clients_correctly_labelled():
     honest, attackers = watched(Run(TOY, replace(EDGE, exposure=0.5)))
     rare = [(shard.x[:, 1] > 50, shard.y) for shard in honest]
     assert sorted(int(is_rare.sum()) for is_rare, _ in rare) == [0, 0, 0, 2, 2, 2]  # views stay together
@@ -262,12 +264,17 @@ def test_exposed_originals_go_round_the_honest_clients_rightly_labelled():
     assert not any((shard.x[:, 1] > 50).any() for shard in watched(Run(TOY, EDGE))[0])
 
 
+def test_without_honest_clients_nobody_holds_what_is_exposed():
+    honest, attackers = watched(Run(TOY, replace(EDGE, n_malicious=TOY.n_clients, exposure=0.5)))
+    assert (len(honest), len(attackers)) == (0, TOY.n_clients)
+
+
 def test_exposure_without_a_pool_is_refused():
     with pytest.raises(InputError, match=r"exposure=0\.3 needs an edge-case pool; 'toy' has none"):
         records(Run(TOY, replace(MARKED, exposure=0.3)))
 
 
-def test_too_few_clients_for_a_rule_are_told():
+def test_too_few_clients_for_a_rule_are_an_error():
     with pytest.raises(TooFewClientsError, match="krum needs"):
         records(Run(TOY, defence=defended(aggregators.krum, n_malicious=4)))
 
@@ -299,7 +306,7 @@ def with_statistics():
 
 
 @pytest.mark.parametrize("rule", ["fedavg", "invariant"])
-def test_a_networks_buffers_are_combined_and_go_on_with_the_state(rule):
+def test_a_networks_buffers_are_combined_and_resumed_with_the_state(rule):
     run = Run(TOY, MARKED, defended(getattr(aggregators, rule))).replace(
         model=with_statistics, train=partial(sgd, lr=0.3), n_rounds=6
     )

@@ -8,11 +8,9 @@ from .crafts import (
     alie,
     boost,
     boost_together,
-    clones,
     gaussian,
     inner_product,
     neurotoxin,
-    project,
     sign_flip,
 )
 
@@ -24,14 +22,12 @@ __all__ = [
     "alie",
     "boost",
     "boost_together",
-    "clones",
     "distributed_pixels",
     "distributed_values",
     "edge_case",
     "gaussian",
     "inner_product",
     "neurotoxin",
-    "project",
     "sign_flip",
     "value_trigger",
 ]

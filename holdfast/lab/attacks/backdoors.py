@@ -1,7 +1,7 @@
 """Backdoors: what an attacker adds to its examples, and the challenge that measures whether it worked.
 
-A backdoor is made for a data set: `bind(value_trigger, value=0.2)(data)`. A trigger changes honest examples;
-an edge case draws from a pool held apart from the honest data, one part for attackers, one for the test.
+A backdoor is made for a data set: `value_trigger(data, value=0.2)`. A trigger changes honest examples; an
+edge case draws from a pool held apart from the honest data, one part for attackers, one for the test.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,8 +33,8 @@ class Backdoor:
 
     `poison(x, y, count, attacker, rng)` returns `count` poisoned examples made from, or in place of, a
     client's own; the challenge is a set of inputs that a backdoored model gives the label `target`. `exposed`
-    are rightly labelled (x, y), one for each original of a pool, that honest clients hold. `moves` says that
-    poisoned examples are cropped and turned as honest ones are; a trigger of pixels must stay in its place.
+    are correctly labelled (x, y), one for each original of a pool, that honest clients hold. `moves` says
+    whether poisoned examples are augmented as honest ones are; a trigger of pixels must stay in its place.
     """
 
     target: int
@@ -97,21 +97,15 @@ def distributed_values(
     return Backdoor(target, poison, stamped(data.x_test[data.y_test == source], np.array(features)))
 
 
-def pixel_blocks(*, height: int, width: int, gap: int, first: tuple[int, int] = (0, 0)) -> list[Array]:
-    """Return the (row, column) pixels of four blocks, two by two with a gap between: the triggers of DBA.
-
-    >>> pixel_blocks(height=1, width=6, gap=3)[3][0].tolist()
-    [4, 9]
-    """
+def pixel_blocks(*, height: int, width: int, gap: int) -> list[Array]:
+    """Return the (row, column) pixels of four blocks, two by two with a gap between: the triggers of DBA."""
     check_whole("height", height, at_least=1)
     check_whole("width", width, at_least=1)
     check_whole("gap", gap, at_least=0)
     rows, columns = np.mgrid[:height, :width]
     block = np.stack([rows.ravel(), columns.ravel()], axis=1)
-    return [
-        block + np.array([first[0] + part // 2 * (height + gap), first[1] + part % 2 * (width + gap)])
-        for part in range(4)
-    ]
+    corners = [(row, column) for row in (0, height + gap) for column in (0, width + gap)]
+    return [block + np.array(corner) for corner in corners]
 
 
 def distributed_pixels(
@@ -161,7 +155,7 @@ def edge_case(
     """Return the backdoor of rare but natural inputs, labelled wrongly.
 
     Wang et al., 2020, https://arxiv.org/abs/2007.05084. With an exposure, that share of the pool's originals
-    goes to honest clients with the right label, and attackers have the rest: the p % edge case.
+    goes to honest clients with the correct label, and attackers have the rest: the p % edge case.
 
     >>> from holdfast.lab.data import digits
     >>> edge_case(digits(), pool="turned", target=1).challenge.shape

@@ -1,4 +1,4 @@
-"""What attackers make of their updates before they send them: updates in, updates out.
+"""Crafts change attackers' updates before they are sent: updates in, updates out.
 
 A craft takes the (n_attackers, dim) updates of the attackers that were drawn in this round. What else it
 needs, it asks for by name: `previous`, the last global update; `benign`, the honest rows, for attackers who
@@ -21,11 +21,9 @@ __all__ = [
     "alie",
     "boost",
     "boost_together",
-    "clones",
     "gaussian",
     "inner_product",
     "neurotoxin",
-    "project",
     "sign_flip",
 ]
 
@@ -53,33 +51,6 @@ def boost_together(updates: Array, *, total: float) -> Array:
     """
     _positive("total", total)
     return boost(updates, factor=total / len(updates))
-
-
-def project(updates: Array, *, radius: float) -> Array:
-    """Return the updates, each shortened to the radius if it is longer: the last step of PGD.
-
-    Wang et al., 2020, https://arxiv.org/abs/2007.05084
-
-    >>> project(np.array([[3.0, 4.0], [0.3, 0.4]]), radius=2.0)
-    array([[1.2, 1.6],
-           [0.3, 0.4]])
-    """
-    _positive("radius", radius)
-    norms = np.linalg.norm(updates.astype(np.float64), axis=1, keepdims=True)
-    scale = np.divide(radius, norms, out=np.ones_like(norms), where=norms > radius)
-    return np.asarray(updates * scale, dtype=updates.dtype)
-
-
-def clones(updates: Array) -> Array:
-    """Return the first attacker's update in the place of all others'.
-
-    Panda et al., 2022, https://arxiv.org/abs/2112.06274
-
-    >>> clones(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    array([[1., 2.],
-           [1., 2.]])
-    """
-    return np.repeat(updates[:1], len(updates), axis=0)
 
 
 def adaptive(updates: Array, *, cap: float = 10.0, previous: Array | None = None) -> Array:
@@ -111,7 +82,7 @@ def adaptive_oracle(
 def adaptive_simulated(
     updates: Array, *, tau: float = 0.6, strict: bool = False, cap: float = 10.0, rehearsal: Array
 ) -> Array:
-    """Return the same against a defence without a mask: the attackers make one of their own honest updates.
+    """Return the same against a defence without a mask: attackers compute one from their own honest updates.
 
     >>> adaptive_simulated(np.array([[3.0, 4.0]]), rehearsal=np.array([[1.0, 0.0]]))
     array([[5., 4.]])
@@ -151,11 +122,7 @@ def alie(updates: Array, *, z: float | None = None, benign: Array) -> Array:
 
 
 def alie_shift(n_clients: int, n_attackers: int) -> float:
-    """Return how many deviations a majority of honest clients still covers.
-
-    >>> round(alie_shift(20, 4), 6), round(alie_shift(50, 24), 6)
-    (0.157311, 1.426077)
-    """
+    """Return how many deviations a majority of honest clients still covers."""
     check_whole("n_attackers", n_attackers, at_least=0, at_most=n_clients - 1)
     n_honest = n_clients - n_attackers
     n_needed = n_clients // 2 + 1 - n_attackers

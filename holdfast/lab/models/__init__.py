@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._support.counting import check_whole
+from ...errors import InputError
 from ..lazy_torch import Tensor, nn, torch
-from .lstm import lstm
-from .resnet import resnet18
+from .weights import load_weights
 
 __all__ = [
     "build_network",
@@ -73,13 +74,60 @@ def cifar_cnn(*, widths: tuple[int, int, int] = (32, 64, 64), n_classes: int = 1
     )
 
 
-def build_network(make: Any, *, seed: int) -> nn.Module:
-    """Return a network with weights that depend on the seed alone; torch's own generator is left as it was.
+def lstm(
+    *, vectors: NDArray[np.float32], hidden: int = 200, n_layers: int = 2, n_classes: int = 2
+) -> nn.Module:
+    """Return LSTMs over words, given as rows of frozen vectors; row 0 is for the padding after the last word.
 
-    >>> first, again = build_network(mlp, seed=1), build_network(mlp, seed=1)
-    >>> bool((flat_params(first) == flat_params(again)).all())
-    True
+    The paper's network, with 300-d vectors, has 723,602 parameters. The vectors are none of them.
+
+    >>> model = lstm(vectors=np.zeros((5, 300), np.float32))
+    >>> sum(p.numel() for p in model.parameters())
+    723602
     """
+    for name, number in (("hidden", hidden), ("n_layers", n_layers), ("n_classes", n_classes)):
+        check_whole(name, number, at_least=1)
+    if vectors.ndim != 2 or vectors.shape[0] < 2 or not np.isfinite(vectors).all():
+        raise InputError(f"vectors must be finite, one row per word and one for padding; got {vectors.shape}")
+    from ._networks import StackedLSTM
+
+    return StackedLSTM(torch.from_numpy(vectors.astype(np.float32)), hidden, n_layers, n_classes)
+
+
+def resnet18(
+    *,
+    head: int = 1000,
+    stem: Literal["imagenet", "cifar"] = "imagenet",
+    norm: Literal["batch", "group"] = "batch",
+    width: int = 64,
+    weights: str | None = None,
+) -> nn.Module:
+    """Return a ResNet-18 (He et al., 2016, https://arxiv.org/abs/1512.03385) with torchvision's names.
+
+    The default has the paper's 11,689,512 parameters; 990 of its answers are never a label. The stem "cifar"
+    keeps the side of small images; group norm keeps nothing between batches, so that all of the network is in
+    its params. `weights` is a file, safetensors or .pth, relative to the data folder; a head of another size
+    than the file's starts fresh.
+
+    >>> sum(p.numel() for p in resnet18().parameters())
+    11689512
+    """
+    check_whole("head, how many answers there are,", head, at_least=1)
+    check_whole("width, the channels of the first stage,", width, at_least=1)
+    if stem not in ("imagenet", "cifar") or norm not in ("batch", "group"):
+        raise InputError(
+            f'stem must be "imagenet" or "cifar", and norm "batch" or "group"; got {stem!r} and {norm!r}'
+        )
+    from ._networks import NORMS, ResNet
+
+    model = ResNet(head=head, stem=stem, norm=NORMS[norm], width=width)
+    if weights is not None:
+        load_weights(model, weights, fresh=("fc.",))
+    return model
+
+
+def build_network(make: Any, *, seed: int) -> nn.Module:
+    """Return a network whose weights depend on the seed alone; torch's own generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: nn.Module = make()
@@ -87,20 +135,12 @@ def build_network(make: Any, *, seed: int) -> nn.Module:
 
 
 def flat_params(model: nn.Module) -> NDArray[np.float32]:
-    """Return all trainable parameters as one flat array, in the network's own order.
-
-    >>> flat_params(mlp(sizes=(1, 1))).shape
-    (2,)
-    """
+    """Return all trainable parameters as one flat array, in the network's own order."""
     return torch.cat([p.detach().reshape(-1) for p in model.parameters()]).cpu().numpy()
 
 
 def named_params(model: nn.Module, flat: Tensor) -> dict[str, Tensor]:
-    """Return flat params, or rows of them, as the named tensors that torch.func.functional_call takes.
-
-    >>> {name: tuple(p.shape) for name, p in named_params(mlp(sizes=(2, 1)), torch.zeros(5, 3)).items()}
-    {'0.weight': (5, 1, 2), '0.bias': (5, 1)}
-    """
+    """Return flat params, or rows of them, as the named tensors that torch.func.functional_call takes."""
     named, start = {}, 0
     for name, parameter in model.named_parameters():
         stop = start + parameter.numel()
@@ -110,11 +150,7 @@ def named_params(model: nn.Module, flat: Tensor) -> dict[str, Tensor]:
 
 
 def named_buffers(model: nn.Module) -> dict[str, NDArray[Any]]:
-    """Return copies of the buffers that belong to the network's state, as BatchNorm's statistics do.
-
-    >>> list(named_buffers(nn.BatchNorm1d(3)))
-    ['running_mean', 'running_var', 'num_batches_tracked']
-    """
+    """Return copies of the buffers that belong to the network's state, as BatchNorm's statistics do."""
     trained = dict(model.named_parameters())
     state = ((name, tensor) for name, tensor in model.state_dict().items() if name not in trained)
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in state}

@@ -13,33 +13,32 @@ from numpy.typing import NDArray
 
 from ..._support.counting import whole_share
 from ...core import Bound, Memory
-from ...defending import defend_screened
+from ...defending import Defended, defend_screened
 from ...diagnostics import Diagnostics
 from ...errors import InputError
 from ...screening import fitting, with_buffers
 from ..lazy_torch import torch
 from ..models import flat_params, named_buffers
 from ..scenario import Run, Task
-from ..training import Shard, Trained, n_steps_of, schedule
+from ..training.schedule import Kept, Shard, Trained, n_steps_of
 from .clients import Workers, workers
-from .world import Examples, World, build_world, load_once
+from .world import Examples, World, build_world, join_examples, load_once
 
 __all__ = ["Record", "State", "load_once", "simulate"]
 
 Array = NDArray[Any]
-Kept = Mapping[int, Mapping[str, Array]]
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """All that a run needs to go on after a round."""
+    """All that a run needs to resume after a round."""
 
     round: int
     params: NDArray[np.float32]
     previous: NDArray[np.float32] | None = None  # the last global update
     memory: Memory = field(default_factory=Memory)  # what the defence remembers
     buffers: Mapping[str, Array] = field(default_factory=dict)  # the network's, such as BatchNorm's
-    kept: Kept = field(default_factory=dict)  # [client] what its training keeps
+    kept: Mapping[int, Kept] = field(default_factory=dict)  # [client] what its training keeps
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Record:
 
 
 def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> Iterator[tuple[Record, State]]:
-    """Yield a record and the state after each round; `after` goes on from a state, to the same bits.
+    """Yield a record and the state after each round; `after` resumes from a state, to the same bits.
 
     >>> from holdfast.lab import TASKS
     >>> records = [record for record, _ in simulate(Run(TASKS["phishing"]).replace(n_rounds=2, n_clients=20))]
@@ -72,7 +71,7 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
     state = after or _start(world, device)
     while state.round < run.task.n_rounds:
         with workers(world.model) as crew:
-            record, state = _Round(world, crew, state).made()
+            record, state = _Round(world, crew, state).run()
         yield record, state
 
 
@@ -80,20 +79,18 @@ def _start(world: World, device: str) -> State:
     """Return the state before the first round: a fresh network, which the server may have warmed up."""
     if not world.run.task.warm_epochs:
         return State(0, flat_params(world.model), buffers=named_buffers(world.model))
-    params, buffers = _warmed(world.run.task, world.run.seed, device)
+    params, buffers = _warmed_up(world.run.task, world.run.seed, device)
     return State(0, params.copy(), buffers=buffers)
 
 
 @lru_cache(maxsize=4)
-def _warmed(task: Task, seed: int, device: str) -> tuple[NDArray[np.float32], Mapping[str, Array]]:
+def _warmed_up(task: Task, seed: int, device: str) -> tuple[NDArray[np.float32], Mapping[str, Array]]:
     """Return params and buffers trained on the server's own examples: the same whatever the attack."""
     world = build_world(Run(task, seed=seed), device)
     fresh = State(-1, flat_params(world.model), buffers=named_buffers(world.model))
+    shard = world.shard(task.n_clients, world.honest_examples(task.n_clients, 0), 0, epochs=task.warm_epochs)
     with workers(world.model) as crew:
-        before = _Round(world, crew, fresh)
-        examples = world.honest_examples(task.n_clients, 0)
-        shard = before.shard(task.n_clients, *examples, epochs=task.warm_epochs)
-        warm = before.trained(task.train, [shard])
+        warm = _Round(world, crew, fresh).train(task.train, [shard])
     return fresh.params + warm.updates[0], warm.buffers[0] if warm.buffers else {}
 
 
@@ -109,37 +106,24 @@ class _Round:
     def number(self) -> int:
         return self.before.round + 1
 
-    def made(self) -> tuple[Record, State]:
+    def run(self) -> tuple[Record, State]:
         """Return what happened, and the state after it."""
         started = time.perf_counter()
-        world, before, defence = self.world, self.before, self.world.run.defence
-        clients = self._sampled()
+        world, before = self.world, self.before
+        clients = self._sample()
         is_attacker = np.isin(clients, world.malicious) & (self.number in world.run.attack.rounds)
         sent = self._sent(clients, is_attacker)
-        found = fitting(
-            sent.updates,
-            like=before.params,
-            weights=[world.n_held(client) for client in clients.tolist()],
-            clients=clients.tolist(),
-        )
-        found = replace(found, rows=replace(found.rows, explain=True))
-        result = defend_screened(
-            with_buffers(found, base=before.buffers, sent=sent.buffers),
-            defence.aggregate,
-            state=before.memory,
-            reference=self._reference(clients) if defence.aggregate.needs("reference") else None,
-            rng=world.stream("rule", self.number),
-        )
-        moved = result.diagnostics.aggregated
+        result = self._defend(clients, sent)
+        kept = zip(clients.tolist(), sent.memory, strict=False)
         after = State(
             self.number,
             result.model,
-            result.update if moved else before.previous,
+            result.update if result.diagnostics.aggregated else before.previous,
             result.state,
             result.buffers,
-            {**before.kept, **self._kept(sent, clients)},
+            {**before.kept, **{client: memory for client, memory in kept if memory is not None}},
         )
-        accuracy, success = self._evaluated(after)
+        accuracy, success = self._evaluate(after)
         record = Record(
             round=self.number,
             accuracy=accuracy,
@@ -152,7 +136,7 @@ class _Round:
         )
         return record, after
 
-    def _sampled(self) -> NDArray[np.intp]:
+    def _sample(self) -> NDArray[np.intp]:
         """Return the clients of the round."""
         run, malicious = self.world.run, self.world.malicious
         task, rng = run.task, self.world.stream("sample", self.number)
@@ -168,13 +152,13 @@ class _Round:
 
     def _sent(self, clients: NDArray[np.intp], is_attacker: NDArray[np.bool_]) -> Trained:
         """Return what the server gets from all clients, in their order."""
-        run = self.world.run
-        honest = self.each_trained(
-            clients[~is_attacker], self.world.honest_examples, run.defence.train or run.task.train
+        world, run = self.world, self.world.run
+        honest = self._train_clients(
+            clients[~is_attacker], world.honest_examples, run.defence.train or run.task.train
         )
         if not is_attacker.any():
             return honest
-        attacked = self._attacked(clients[is_attacker], honest.updates)
+        attacked = self._attack(clients[is_attacker], honest.updates)
         updates = np.empty((len(clients), self.before.params.size), dtype=np.float32)
         updates[~is_attacker], updates[is_attacker] = honest.updates, attacked.updates
         return Trained(
@@ -183,66 +167,31 @@ class _Round:
             _in_order(is_attacker, honest.memory, attacked.memory),
         )
 
-    def each_trained(
-        self, clients: NDArray[np.intp], examples: Callable[[int, int], Examples], train: Bound[Any]
-    ) -> Trained:
-        """Return what these clients send, each trained on its examples."""
-        if len(clients) == 0:
-            return Trained(np.empty((0, self.before.params.size), dtype=np.float32))
-        shards = [self.shard(client, *examples(client, self.number)) for client in clients.tolist()]
-        return self.trained(train, shards)
-
-    def trained(self, train: Bound[Any], shards: list[Shard]) -> Trained:
-        return self.crew.train(
-            train,
-            self.before.params,
-            shards,
-            buffers=self.before.buffers,
-            n_together=self.world.run.task.n_together,
-            span=self.world.data.span,
-        )
-
-    def shard(
-        self, client: int, x: Any, y: Any, *, epochs: float | None = None, n_steps: int | None = None
-    ) -> Shard:
-        """Return a client's examples in the order it sees them; the server counts as one more client."""
-        task = self.world.run.task
-        rng = self.world.stream("batches", self.number, client)
-        batches = schedule(
-            len(y), epochs=epochs or task.epochs, batch_size=task.batch_size, rng=rng, n_steps=n_steps
-        )
-        seed = int(self.world.stream("train", self.number, client).integers(2**31))
-        return Shard(x, y, batches, seed, self.before.kept.get(client))
-
-    def _attacked(self, attackers: NDArray[np.intp], benign: NDArray[np.float32]) -> Trained:
+    def _attack(self, attackers: NDArray[np.intp], benign: NDArray[np.float32]) -> Trained:
         """Return what the attackers send."""
-        attack = self.world.run.attack
-        train = attack.train or self.world.run.task.train
+        world, attack = self.world, self.world.run.attack
+        train = attack.train or world.run.task.train
         if attack.colludes:
-            trained = self._colluding(attackers, train)
+            trained = self._collude(attackers, train)
         else:
-            trained = self.each_trained(attackers, self.world.attacking_examples, train)
+            trained = self._train_clients(attackers, world.attacking_examples, train)
         updates = trained.updates
         for position, craft in enumerate(attack.crafts):
-            rehearsed = craft.needs("rehearsal")
-            rehearsal = (
-                self.each_trained(attackers, self.world.honest_examples, train).updates if rehearsed else None
-            )
-            rng, previous = self.world.stream("craft", self.number, position), self.before.previous
+            rehearsal = None
+            if craft.needs("rehearsal"):
+                rehearsal = self._train_clients(attackers, world.honest_examples, train).updates
+            rng, previous = world.stream("craft", self.number, position), self.before.previous
             updates = craft(updates, previous=previous, benign=benign, rehearsal=rehearsal, rng=rng)
         return trained._replace(updates=updates)
 
-    def _colluding(self, attackers: NDArray[np.intp], train: Bound[Any]) -> Trained:
+    def _collude(self, attackers: NDArray[np.intp], train: Bound[Any]) -> Trained:
         """Return the first attacker's update for all: on the examples of all, in the steps of one."""
-        leader = int(attackers[0])
-        parts = [self.world.attacking_examples(client, self.number) for client in attackers.tolist()]
-        x, y = torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
-        share = self.world.run.task.epochs * self.world.n_held(leader) / len(y)
-        alone = self.trained(train, [self.shard(leader, x, y, epochs=share)])
-        n_clones = len(attackers)
-        return Trained(
-            np.repeat(alone.updates, n_clones, axis=0), alone.buffers * n_clones, alone.memory * n_clones
-        )
+        world, leader, n = self.world, int(attackers[0]), len(attackers)
+        parts = [world.attacking_examples(client, self.number) for client in attackers.tolist()]
+        pooled = join_examples(*parts)
+        share = world.run.task.epochs * world.n_held(leader) / len(pooled[1])
+        alone = self.train(train, [self._shard(leader, pooled, epochs=share)])
+        return Trained(np.repeat(alone.updates, n, axis=0), alone.buffers * n, alone.memory * n)
 
     def _reference(self, clients: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return the server's own update, from its root examples, in as many steps as the median client.
@@ -255,14 +204,44 @@ class _Round:
             for client in clients.tolist()
         ]
         examples = world.honest_examples(task.n_clients, self.number)
-        root = self.shard(task.n_clients, *examples, n_steps=int(np.median(taken)))
-        return np.asarray(self.trained(task.train, [root]).updates[0])
+        root = self._shard(task.n_clients, examples, n_steps=int(np.median(taken)))
+        return np.asarray(self.train(task.train, [root]).updates[0])
 
-    def _kept(self, sent: Trained, clients: NDArray[np.intp]) -> Kept:
-        kept = zip(clients.tolist(), sent.memory, strict=False)
-        return {client: memory for client, memory in kept if memory is not None}
+    def _defend(self, clients: NDArray[np.intp], sent: Trained) -> Defended:
+        """Return what the server makes of the updates."""
+        world, before, rule = self.world, self.before, self.world.run.defence.aggregate
+        ids = clients.tolist()
+        weights = [world.n_held(client) for client in ids]
+        found = fitting(sent.updates, like=before.params, weights=weights, clients=ids)
+        found = replace(found, rows=replace(found.rows, explain=True))
+        return defend_screened(
+            with_buffers(found, base=before.buffers, sent=sent.buffers),
+            rule,
+            state=before.memory,
+            reference=self._reference(clients) if rule.needs("reference") else None,
+            rng=world.stream("rule", self.number),
+        )
 
-    def _evaluated(self, after: State) -> tuple[float, float | None]:
+    def _train_clients(
+        self, clients: NDArray[np.intp], examples: Callable[[int, int], Examples], train: Bound[Any]
+    ) -> Trained:
+        """Return what these clients send, each trained on its examples."""
+        if len(clients) == 0:
+            return Trained(np.empty((0, self.before.params.size), dtype=np.float32))
+        shards = [self._shard(client, examples(client, self.number)) for client in clients.tolist()]
+        return self.train(train, shards)
+
+    def _shard(self, client: int, examples: Examples, **steps: Any) -> Shard:
+        return self.world.shard(client, examples, self.number, memory=self.before.kept.get(client), **steps)
+
+    def train(self, train: Bound[Any], shards: list[Shard]) -> Trained:
+        """Return what these shards add to the global model."""
+        before, n_together, span = self.before, self.world.run.task.n_together, self.world.data.span
+        return self.crew.train(
+            train, before.params, shards, buffers=before.buffers, n_together=n_together, span=span
+        )
+
+    def _evaluate(self, after: State) -> tuple[float, float | None]:
         """Return the accuracy on the test examples, and the share of the challenge that gets the target."""
         data, backdoor, predict = self.world.data, self.world.backdoor, self.world.run.defence.predict
 

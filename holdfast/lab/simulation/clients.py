@@ -1,6 +1,6 @@
 """The clients of a round train, in fixed groups, on as many threads as there are.
 
-A group is one computation on one thread of torch, and which clients it holds hangs on the run alone. So the
+A group is one computation on one thread of torch, and which clients it holds depends on the run alone. So the
 number of threads changes nothing.
 """
 
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +24,14 @@ from ..lazy_torch import nn, torch
 from ..models import load_params
 from ..training import Shard, Trained
 
-__all__ = ["Workers", "workers"]
-
-T = TypeVar("T")
+__all__ = ["Workers", "one_thread", "workers"]
 
 
 @dataclass(frozen=True, eq=False)
 class Workers:
     """Threads, each with a network of its own."""
 
-    pool: ThreadPoolExecutor | None
+    pool: ThreadPoolExecutor
     models: SimpleQueue[nn.Module]
 
     def train(
@@ -55,7 +53,7 @@ class Workers:
                 load_params(model, params, buffers)
                 return _checked(train, train(model, params, group, span=span), len(group), params.size)
 
-        done = list(self._each(one, groups))
+        done = list(self.pool.map(one, groups))
         return Trained(
             np.concatenate([trained.updates for trained in done]),
             tuple(own for trained in done for own in trained.buffers),
@@ -73,10 +71,7 @@ class Workers:
                 scores: NDArray[np.float32] = model(torch.from_numpy(part).to(device)).cpu().numpy()
                 return scores
 
-        return np.concatenate(list(self._each(one, np.array_split(x, -(-len(x) // 1024)))))
-
-    def _each(self, work: Any, items: Sequence[Any]) -> Iterator[Any]:
-        return self.pool.map(work, items) if self.pool else map(work, items)
+        return np.concatenate(list(self.pool.map(one, np.array_split(x, -(-len(x) // 1024)))))
 
     @contextmanager
     def _model(self) -> Iterator[nn.Module]:
@@ -99,27 +94,22 @@ def _checked(train: Bound[Any], trained: Any, n_clients: int, dim: int) -> Train
 
 
 @contextmanager
-def workers(model: nn.Module) -> Iterator[Workers]:
-    """Start threads for a run, each with a copy of the network. One thread of torch each: with more, sums
-    are made in another order, and the last bits differ.
+def one_thread() -> Iterator[None]:
+    """Give torch one thread: with more, sums are made in another order, and the last bits differ."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
-    >>> from holdfast.lab.models import flat_params, mlp
-    >>> model = mlp(sizes=(2, 2))
-    >>> with workers(model) as crew:
-    ...     crew.scores(flat_params(model), {}, np.zeros((5, 2), np.float32)).shape
-    (5, 2)
-    """
+
+@contextmanager
+def workers(model: nn.Module) -> Iterator[Workers]:
+    """Start threads for a run, each with a copy of the network, and one thread of torch."""
     n_models = n_threads() if next(model.parameters()).device.type == "cpu" else 1
     models: SimpleQueue[nn.Module] = SimpleQueue()
     for _ in range(n_models):
         models.put(copy.deepcopy(model))
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        if n_models == 1:
-            yield Workers(None, models)
-        else:
-            with ThreadPoolExecutor(n_models, "holdfast", lambda: torch.set_num_threads(1)) as pool:
-                yield Workers(pool, models)
-    finally:
-        torch.set_num_threads(before)
+    with one_thread(), ThreadPoolExecutor(n_models, "holdfast", lambda: torch.set_num_threads(1)) as pool:
+        yield Workers(pool, models)

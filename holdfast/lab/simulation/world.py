@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from ..data import Dataset
 from ..lazy_torch import Tensor, nn, torch
 from ..models import build_network
 from ..scenario import Attack, Run
+from ..training.schedule import Kept, Shard, schedule
 
-__all__ = ["PURPOSES", "Examples", "World", "build_world", "load_once"]
+__all__ = ["Examples", "World", "build_world", "join_examples", "load_once"]
 
 Array = NDArray[Any]
 Examples = tuple[Tensor, Tensor]
@@ -31,13 +33,14 @@ PURPOSES = (
 
 @lru_cache(maxsize=2)
 def load_once(data: Bound[Dataset]) -> Dataset:
-    """Return a data set; the runs of one process share it.
-
-    >>> from holdfast.lab import TASKS
-    >>> load_once(TASKS["phishing"].data) is load_once(TASKS["phishing"].data)
-    True
-    """
+    """Return a data set; the runs of one process share it."""
     return data()
+
+
+def join_examples(first: Examples, *others: Examples) -> Examples:
+    """Return the examples of all parts, in their order; no copy where there is nothing to join."""
+    parts = [first, *(part for part in others if len(part[1]))]
+    return first if len(parts) == 1 else (torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,21 +65,39 @@ class World:
 
     def stream(self, purpose: str, *numbers: int) -> np.random.Generator:
         """Return random numbers for one purpose, whatever else is drawn and in which order."""
-        return np.random.default_rng([self.run.seed, PURPOSES.index(purpose), *numbers])
+        return _stream(self.run.seed, purpose, *numbers)
 
     def honest_examples(self, client: int, number: int) -> Examples:
         """Return a client's honest examples as it sees them in a round; the server counts as one more."""
         held = self.root if client == len(self.held) else self.held[client]
         own = self.x[held], self.y[held]
-        return self._augmented(_joined(own, self.added.get(client)), client, number)
+        if client in self.added:
+            own = join_examples(own, self.added[client])
+        return self._augmented(own, client, number)
 
     def attacking_examples(self, client: int, number: int) -> Examples:
         """Return an attacker's own examples and its poisoned ones."""
-        own = self.honest_examples(client, number)
         bad = self.poisoned[client]
         if self.backdoor is not None and self.backdoor.moves:
             bad = self._augmented(bad, client, number, 1)
-        return _joined(own, bad)
+        return join_examples(self.honest_examples(client, number), bad)
+
+    def shard(
+        self,
+        client: int,
+        examples: Examples,
+        number: int,
+        *,
+        epochs: float | None = None,
+        n_steps: int | None = None,
+        memory: Kept | None = None,
+    ) -> Shard:
+        """Return a client's examples of a round in the order that it sees them in."""
+        task, (x, y) = self.run.task, examples
+        rng = self.stream("batches", number, client)
+        epochs = epochs or task.epochs
+        batches = schedule(len(y), epochs=epochs, batch_size=task.batch_size, rng=rng, n_steps=n_steps)
+        return Shard(x, y, batches, int(self.stream("train", number, client).integers(2**31)), memory)
 
     def n_held(self, client: int) -> int:
         """Return how many honest examples a client has."""
@@ -89,48 +110,42 @@ class World:
         return augment(examples[0], rng=self.stream("augment", *numbers)), examples[1]
 
 
-def build_world(run: Run, device: str) -> World:
-    """Return the world of a run, made from its seed.
+def _stream(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
+    return np.random.default_rng([seed, PURPOSES.index(purpose), *numbers])
 
-    >>> from holdfast.lab import TASKS
-    >>> len(build_world(Run(TASKS["phishing"]), "cpu").held)
-    100
-    """
-    data = load_once(run.task.data)
-    rng = {purpose: np.random.default_rng([run.seed, i]) for i, purpose in enumerate(PURPOSES)}
-    network = partial(run.task.model, vectors=data.vectors)
-    model = build_network(network, seed=int(rng["model"].integers(2**31))).to(device)
+
+def build_world(run: Run, device: str) -> World:
+    """Return the world of a run, determined by its seed."""
+    task, data, stream = run.task, load_once(run.task.data), partial(_stream, run.seed)
+    network = partial(task.model, vectors=data.vectors)
+    model = build_network(network, seed=int(stream("model").integers(2**31))).to(device)
     _check_repeatable(model)
-    backdoor = _planted(run.attack, data, rng["exposure"])
-    order = rng["root"].permutation(len(data.y_train))
-    root, rest = order[: run.task.n_root], np.sort(order[run.task.n_root :])
-    dealt = run.task.split(data.y_train[rest], n_clients=run.task.n_clients, rng=rng["split"])
-    held = [rest[shard] for shard in dealt]
-    malicious = rng["malicious"].choice(run.task.n_clients, size=run.attack.n_malicious, replace=False)
-    x, y = torch.from_numpy(data.x_train).to(device), torch.from_numpy(data.y_train).to(device)
-    world = World(run, data, model, backdoor, x, y, held, root)
-    honest = np.setdiff1d(np.arange(run.task.n_clients), malicious).tolist()
-    for number, shown in enumerate(backdoor.exposed if backdoor else ()):
-        client = honest[number % len(honest)]
-        before = world.added.get(client)
-        world.added[client] = _joined(before, _on(device, *shown)) if before else _on(device, *shown)
+    backdoor = _backdoor(run.attack, data, stream("exposure"))
+    order = stream("root").permutation(len(data.y_train))
+    root, rest = order[: task.n_root], np.sort(order[task.n_root :])
+    dealt = task.split(data.y_train[rest], n_clients=task.n_clients, rng=stream("split"))
+    malicious = stream("malicious").choice(task.n_clients, size=run.attack.n_malicious, replace=False)
+    x, y = _on(device, data.x_train, data.y_train)
+    world = World(run, data, model, backdoor, x, y, [rest[shard] for shard in dealt], root)
+    honest = np.setdiff1d(np.arange(task.n_clients), malicious).tolist()
+    for exposed, client in zip(backdoor.exposed if backdoor else (), cycle(honest), strict=False):
+        before = (world.added[client],) if client in world.added else ()
+        world.added[client] = join_examples(*before, _on(device, *exposed))
     for number, client in enumerate(malicious.tolist()):
         world.poisoned[client] = _on(device, *_poison(world, client, number))
     return world
 
 
-def _planted(attack: Attack, data: Dataset, rng: np.random.Generator) -> Backdoor | None:
+def _backdoor(attack: Attack, data: Dataset, rng: np.random.Generator) -> Backdoor | None:
     """Return the backdoor of an attack, made for this data."""
     if attack.exposure and not (attack.backdoor and attack.backdoor.needs("exposure")):
         raise InputError(f"exposure={attack.exposure} needs an edge-case pool; {attack.name!r} has none")
-    planted: Backdoor | None = (
-        attack.backdoor(data, exposure=attack.exposure, rng=rng) if attack.backdoor else None
-    )
-    return planted
+    made: Backdoor | None = attack.backdoor and attack.backdoor(data, exposure=attack.exposure, rng=rng)
+    return made
 
 
 def _poison(world: World, client: int, number: int) -> tuple[Array, Array]:
-    """Return an attacker's poisoned examples; `number` says which part of a trigger is its."""
+    """Return an attacker's poisoned examples; `number` says which part of a trigger is its own."""
     x, y = world.data.x_train[world.held[client]], world.data.y_train[world.held[client]]
     if world.backdoor is None:
         return x[:0], y[:0]
@@ -141,12 +156,6 @@ def _poison(world: World, client: int, number: int) -> tuple[Array, Array]:
 
 def _on(device: str, x: Array, y: Array) -> Examples:
     return torch.from_numpy(np.ascontiguousarray(x)).to(device), torch.from_numpy(y).to(device)
-
-
-def _joined(first: Examples, second: Examples | None) -> Examples:
-    if second is None or len(second[1]) == 0:
-        return first
-    return torch.cat([first[0], second[0]]), torch.cat([first[1], second[1]])
 
 
 def _check_repeatable(model: nn.Module) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..lazy_torch import functional, nn, torch
 from ..models import flat_params, load_params, named_buffers
-from .schedule import Memory, Shard, Trained
+from .schedule import Kept, Shard, Trained
 
 __all__ = ["adam", "sgd", "train_each"]
 
@@ -55,7 +55,7 @@ def train_each(
     model: nn.Module,
     params: NDArray[np.float32],
     shards: Sequence[Shard],
-    train: Callable[[Shard], Memory | None],
+    train: Callable[[Shard], Kept | None],
 ) -> Trained:
     """Return what each client's training adds to the params; the model's buffers are where all start from.
 

@@ -13,10 +13,10 @@ from ..._support.counting import check_whole
 from ...errors import InputError
 from ..lazy_torch import Tensor, nn, torch
 
-__all__ = ["Memory", "Shard", "Trained", "n_steps_of", "schedule"]
+__all__ = ["Kept", "Shard", "Trained", "n_steps_of", "schedule"]
 
 Array = NDArray[Any]
-Memory = Mapping[str, Array]  # what a client's training keeps for its next round
+Kept = Mapping[str, Array]  # what a client's training keeps for its next round
 
 
 class Shard(NamedTuple):
@@ -30,7 +30,7 @@ class Shard(NamedTuple):
     y: Any
     batches: NDArray[np.intp]
     seed: int = 0
-    memory: Memory | None = None
+    memory: Kept | None = None
 
     def on(self, model: nn.Module) -> tuple[Tensor, Tensor]:
         """Return the examples and their labels as tensors where the network is."""
@@ -46,7 +46,7 @@ class Trained(NamedTuple):
 
     updates: NDArray[np.float32]
     buffers: tuple[Mapping[str, Array], ...] = ()
-    memory: tuple[Memory | None, ...] = ()
+    memory: tuple[Kept | None, ...] = ()
 
 
 def n_steps_of(n_examples: int, *, epochs: float, batch_size: int) -> int:

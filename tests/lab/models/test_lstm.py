@@ -62,6 +62,6 @@ def test_the_vectors_are_an_input_that_other_networks_do_not_ask_for():
 
 
 @pytest.mark.parametrize("vectors", [np.zeros(3), np.zeros((1, 3)), np.full((3, 3), np.nan)])
-def test_vectors_that_are_none_are_refused(vectors):
+def test_vectors_of_the_wrong_form_are_refused(vectors):
     with pytest.raises(InputError, match="one row per word"):
         lstm(vectors=vectors)

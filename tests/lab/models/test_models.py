@@ -9,7 +9,7 @@ def test_the_phishing_network_has_the_papers_size():
     assert flat_params(mlp()).size == 39_426
 
 
-def test_a_network_has_layers_of_the_sizes_told_with_relu_between():
+def test_a_network_has_layers_of_these_sizes_with_relu_between():
     layers = list(mlp(sizes=(3, 5, 2)))
     assert [type(layer).__name__ for layer in layers] == ["Linear", "ReLU", "Linear"]
     assert layers[2].weight.shape == (2, 5)

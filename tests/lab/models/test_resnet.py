@@ -117,6 +117,11 @@ def test_weights_of_another_network_are_refused(tmp_path):
         resnet18(head=10, width=8, weights=str(tmp_path / "net.pth"))
 
 
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"no weights at .*net\.pth"):
+        resnet18(width=4, weights=str(tmp_path / "net.pth"))
+
+
 class Trap:
     def __reduce__(self):
         return print, ("run",)
@@ -127,11 +132,11 @@ def test_a_file_that_would_run_code_is_refused_and_runs_nothing(tmp_path, capsys
     (tmp_path / "plain.pth").write_bytes(pickle.dumps(Trap(), protocol=2))
     (tmp_path / "net.safetensors").write_bytes(b"no header")
     for name in ("net.pth", "plain.pth", "net.safetensors"):
-        with pytest.raises(DataError, match="is no "):
+        with pytest.raises(DataError, match="is not a file of weights alone"):
             resnet18(width=4, weights=str(tmp_path / name))
     assert capsys.readouterr().out == ""
 
 
-def test_a_variant_that_is_none_is_refused():
+def test_an_unknown_variant_is_refused():
     with pytest.raises(InputError, match=r'stem must be "imagenet" or "cifar".*got .vgg'):
         resnet18(stem="vgg")
