@@ -6,11 +6,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line, or say what to install for it.
-
-    >>> main.__module__
-    'holdfast.cli'
-    """
+    """Run the command line, or say what to install for it."""
     try:
         from .commands import app
     except ModuleNotFoundError as error:

@@ -54,8 +54,7 @@ def aggregate_command(
         if report is not None:  # what is missing is known before the files are read
             check_installed("jinja2")
         chosen = rule_named(rule, options.settings(set_))
-        with options.progress(quiet=as_json) as bar:
-            line = bar.add_task("pass 1", total=None, said="")
+        with options.progress("percent", 100, quiet=as_json) as show:
             said = aggregate_files(
                 clients,
                 chosen,
@@ -70,9 +69,7 @@ def aggregate_command(
                 explain=report is not None,
                 memory=memory,
                 workers=workers,
-                watch=lambda number, done, total: bar.update(
-                    line, description=f"pass {number}", completed=done, total=total
-                ),
+                watch=lambda number, done, total: show(100 * done // total, f"of pass {number}"),
             )
         facts = {"rule": str(chosen), "base": str(base), "out": str(out)}
         page = None
@@ -91,11 +88,7 @@ def aggregate_command(
 
 
 def rule_named(name: str, settings: dict[str, Any]) -> "Rule":
-    """Return the rule of this name, with its settings.
-
-    >>> rule_named("trimmed-mean", {"alpha": 0.1})
-    trimmed_mean(alpha=0.1)
-    """
+    """Return the rule of this name, with its settings."""
     from .. import aggregators
     from .._support.lookup import nearest
 

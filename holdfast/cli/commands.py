@@ -1,6 +1,5 @@
 """All commands, under one name."""
 
-import inspect
 from typing import Annotated
 
 import typer
@@ -30,18 +29,6 @@ app.add_typer(theory.app, name="theory")
 app.add_typer(data.app, name="data")
 
 
-def _hide_examples(shown: typer.Typer) -> None:
-    """Let the help of every command end where the example of its docstring begins."""
-    for command in shown.registered_commands:
-        command.help = (inspect.getdoc(command.callback) or "").partition(">>>")[0].strip()
-    for group in shown.registered_groups:
-        if group.typer_instance is not None:
-            _hide_examples(group.typer_instance)
-
-
-_hide_examples(app)
-
-
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"holdfast {__version__}")
@@ -51,7 +38,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     pass

@@ -35,11 +35,7 @@ def compare_command(
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Run defences side by side, with the attack and without; what is stored already is not run again.
-
-    >>> compare_command.__name__
-    'compare_command'
-    """
+    """Run defences side by side, with the attack and without; what is stored already is not run again."""
     names = [name.strip() for name in defences.split(",") if name.strip()]
     if not names:
         raise typer.BadParameter("name at least one", param_hint="--defences")

@@ -23,11 +23,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
     rounds: options.Rounds = None,
 ) -> None:
-    """Train two models with malicious clients among the others, under five rules of the server.
-
-    >>> demo.__name__
-    'demo'
-    """
+    """Train two models with malicious clients among the others, under five rules of the server."""
     console = Console(highlight=False)
     with errors_shown():
         _check_everything(out)

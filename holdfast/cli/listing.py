@@ -19,11 +19,7 @@ __all__ = ["Kind", "list_command"]
 
 
 class Kind(StrEnum):
-    """What can be listed.
-
-    >>> Kind("tasks").value
-    'tasks'
-    """
+    """What can be listed."""
 
     TASKS = "tasks"
     ATTACKS = "attacks"
@@ -40,11 +36,7 @@ USES = {
 def list_command(
     kind: Annotated[Kind, typer.Argument(help="What to list.")], as_json: options.Json = False
 ) -> None:
-    """Show all tasks, attacks or defences, with every setting and its default.
-
-    >>> list_command.__name__
-    'list_command'
-    """
+    """Show all tasks, attacks or defences, with every setting and its default."""
     with errors_shown():
         from ..lab.catalogue import list_choices
 

@@ -21,18 +21,14 @@ def make_with_progress(
     device: str = "cpu",
     quiet: bool = False,
 ) -> None:
-    """Make the runs that the folder does not hold yet, and show how far they are.
-
-    >>> import tempfile
-    >>> make_with_progress([], Path(tempfile.mkdtemp()), quiet=True)
-    """
+    """Make the runs that the folder does not hold yet, and show how far they are."""
     from ..runs.parallel import make_runs
 
     wanted = {run.key: run for run in runs}
     done, n_finished = dict.fromkeys(wanted, 0), 0
-    with options.progress(quiet=quiet) as bar, stopping("the same command continues"):
-        line = bar.add_task("rounds", total=sum(run.task.n_rounds for run in wanted.values()), said="")
+    n_rounds = sum(run.task.n_rounds for run in wanted.values())
+    with options.progress("rounds", n_rounds, quiet=quiet) as show, stopping("the same command resumes"):
         for step in make_runs(wanted.values(), folder, n_workers=workers, device=device):
             done[step.key] = step.round
             n_finished += step.finished
-            bar.update(line, completed=sum(done.values()), said=f"{n_finished} of {len(wanted)} runs done")
+            show(sum(done.values()), f"{n_finished} of {len(wanted)} runs done")

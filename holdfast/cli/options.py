@@ -1,20 +1,16 @@
 """Options that several commands share, and their progress bar."""
 
 import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..errors import InputError
 from ..lab.data.folders import VARIABLE
@@ -24,13 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Sampling", "numbers", "progress", "settings"]
 
+#: How often progress is written where it is no bar.
+SECONDS = 30.0
+
 
 class Sampling(StrEnum):
-    """How attackers get into a round.
-
-    >>> Sampling("fixed").value
-    'fixed'
-    """
+    """How attackers get into a round."""
 
     UNIFORM = "uniform"
     FIXED = "fixed"
@@ -70,11 +65,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 
 
 def settings(pairs: list[str] | None) -> dict[str, Any]:
-    """Return the settings given with --set; what is no pair of a name and a value is a wrong use.
-
-    >>> settings(["tau=0.6"])
-    {'tau': 0.6}
-    """
+    """Return the settings given with --set; what is no pair of a name and a value is a wrong use."""
     from .._support.literals import literal_settings
 
     try:
@@ -86,35 +77,38 @@ def settings(pairs: list[str] | None) -> dict[str, Any]:
 def numbers(
     rounds: int | None, clients: int | None, per_round: int | None, malicious: int | None
 ) -> "Numbers":
-    """Return the counts that were given.
-
-    >>> numbers(3, None, None, None).n_rounds
-    3
-    """
+    """Return the counts that were given."""
     from ..lab.choices import Numbers
 
     return Numbers(rounds, clients, per_round, malicious)
 
 
-def progress(*, quiet: bool, with_time: bool = True) -> Progress:
-    """Return a progress bar on stderr, silent where that is not a terminal.
+@contextmanager
+def progress(
+    what: str, total: int, *, quiet: bool, with_time: bool = True
+) -> Iterator[Callable[[int, str], None]]:
+    """Yield a function that shows on stderr how much is done: a bar on a terminal, else a line now and then.
 
-    `with_time` shows an estimate of the time left; a caller that has a better one shows it itself.
-
-    >>> progress(quiet=True).disable
-    True
+    `with_time` adds an estimate of the time left; a caller that has a better one shows it itself.
     """
-    console = Console(stderr=True)
-    columns: tuple[ProgressColumn, ...] = (
+    console, last = Console(stderr=True), time.monotonic()
+
+    def line(done: int, said: str) -> None:
+        nonlocal last
+        if not quiet and time.monotonic() - last >= SECONDS:
+            last = time.monotonic()
+            typer.echo(f"{done} of {total} {what}  {said}", err=True)
+
+    if quiet or not console.is_terminal:
+        yield line
+        return
+    columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[said]}"),
     )
-    return Progress(
-        *columns,
-        *((TimeRemainingColumn(compact=True),) if with_time else ()),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-    )
+    times = (TimeRemainingColumn(compact=True),) if with_time else ()
+    with Progress(*columns, *times, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total, said="")
+        yield lambda done, said: bar.update(task, completed=done, said=said)

@@ -36,11 +36,7 @@ def report_command(
     figure_format: Annotated[str, typer.Option(metavar="FORMAT", help="png, svg or pdf.")] = "png",
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON what was written.")] = False,
 ) -> None:
-    """Show what was measured beside what the paper prints. Nothing is run; what is missing is said to be.
-
-    >>> report_command.__name__
-    'report_command'
-    """
+    """Show what was measured beside what the paper prints. Nothing is run; what is missing is said to be."""
     with errors_shown():
         from ..paper.evidence import evidence
         from ..report.figures import draw_curves, draw_figures

@@ -50,11 +50,7 @@ def reproduce_command(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Make the runs that the paper's tables and figures still need, and show our numbers beside the paper's.
-
-    >>> reproduce_command.__name__
-    'reproduce_command'
-    """
+    """Make the runs that the paper's tables and figures need, and show our numbers beside the paper's."""
     n_workers, ray = _workers(workers)
     console = Console(highlight=False)
     with errors_shown():
@@ -109,11 +105,10 @@ def _make(
 
     n_rounds = sum(run.task.n_rounds for run in plan.missing.values())
     failed: dict[str, str] = {}
-    with options.progress(quiet=quiet, with_time=False) as bar, stopping("the same command continues"):
-        line = bar.add_task("rounds", total=n_rounds, said="")
+    progress = options.progress("rounds", n_rounds, quiet=quiet, with_time=False)
+    with progress as show, stopping("the same command resumes"):
         for now in make_missing(plan, out, n_workers=n_workers, ray=ray, **how):
-            runs = f"{now.n_finished} of {len(plan.missing)} runs done, {now.left} left"
-            bar.update(line, completed=now.n_rounds, said=runs)
+            show(now.n_rounds, f"{now.n_finished} of {len(plan.missing)} runs done, {now.left} left")
             failed = dict(now.failed)
     return failed
 

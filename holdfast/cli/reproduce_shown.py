@@ -16,13 +16,7 @@ COLOURS = {"holds": "green", "does not hold": "red", "preliminary": "yellow", "n
 
 
 def plan_as_dict(plan: "RunPlan", n_workers: int) -> dict[str, Any]:
-    """Return the plan and its cost, ready for json.dumps.
-
-    >>> from pathlib import Path
-    >>> from holdfast.paper.reproduction import plan_runs
-    >>> plan_as_dict(plan_runs([], Path("nowhere")), 2)["n_missing"]
-    0
-    """
+    """Return the plan and its cost, ready for json.dumps."""
     left = plan.time_left(n_workers)
     return {
         "n_runs": len(plan.runs),
@@ -52,13 +46,7 @@ def plan_as_dict(plan: "RunPlan", n_workers: int) -> dict[str, Any]:
 
 
 def show_plan(plan: "RunPlan", n_workers: int, console: Console) -> None:
-    """Print what is missing, task by task, and how long it takes.
-
-    >>> from pathlib import Path
-    >>> from holdfast.paper.reproduction import plan_runs
-    >>> show_plan(plan_runs([], Path("nowhere")), 2, Console(width=60))
-    Nothing is missing.
-    """
+    """Print what is missing, task by task, and how long it takes."""
     if plan.missing:
         _show_missing(plan, n_workers, console)
     else:
@@ -69,13 +57,7 @@ def show_plan(plan: "RunPlan", n_workers: int, console: Console) -> None:
 def show_document(
     document: dict[str, Any], figures: Iterable[Path], plan: "RunPlan", console: Console
 ) -> None:
-    """Print every table, ours beside the printed numbers, the files of the figures, and which claims hold.
-
-    >>> from holdfast.paper.reproduction import plan_runs
-    >>> nothing = {"experiments": [], "claims": [], "scale": "cpu"}
-    >>> show_document(nothing, [Path("figure5.png")], plan_runs([], Path("nowhere")), Console(width=60))
-    Drawn: figure5.png
-    """
+    """Print every table, ours beside the printed numbers, the files of the figures, and which claims hold."""
     for one in document["experiments"]:
         if one["cells"]:
             console.print(_table(one, document["scale"]), soft_wrap=False)

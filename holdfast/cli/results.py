@@ -21,10 +21,7 @@ Results = Annotated[Path, typer.Argument(help="The folder of results.")]
 
 @app.command("list")
 def list_command(results: Results = Path("results"), as_json: options.Json = False) -> None:
-    """List every stored run and study, one line each, and the files that cannot be used, with the reason.
-
-    >>> list_command(Path("nowhere"))
-    """
+    """List every stored run and study, one line each, and the files that cannot be used, with the reason."""
     with errors_shown():
         from ..paper.experiment import runs_folder
         from ..paper.studies.store import list_studies, studies_folder
@@ -49,11 +46,7 @@ def list_command(results: Results = Path("results"), as_json: options.Json = Fal
 
 @app.command("pack")
 def pack_command(results: Results = Path("results")) -> None:
-    """Move finished results into one file per task, without the details of every client in every round.
-
-    >>> pack_command(Path("nowhere"))
-    Packed in nowhere: 0 of runs, 0 of studies.
-    """
+    """Move finished results into one file per task, without the details of every client in every round."""
     with errors_shown():
         from ..paper.experiment import runs_folder
         from ..paper.studies.store import pack_studies, studies_folder

@@ -44,11 +44,7 @@ def run_command(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Train a model with honest and malicious clients, and see whether the backdoor gets in.
-
-    >>> run_command.__name__
-    'run_command'
-    """
+    """Train a model with honest and malicious clients, and see whether the backdoor gets in."""
     with errors_shown():
         from ..lab.choices import build_run
         from ..paper.experiment import runs_folder
@@ -61,10 +57,10 @@ def run_command(
         results = run_and_record(run, runs_folder(out), resume=resume, device=device)
         for tracker in [tracker_named(name) for name in trackers or ()]:
             results = track(results, tracker)
-        with options.progress(quiet=as_json) as bar, stopping("with --resume the same command continues"):
-            line = bar.add_task("round", total=run.task.n_rounds, said="")
+        resuming = stopping("with --resume the same command resumes")
+        with options.progress("rounds", run.task.n_rounds, quiet=as_json) as show, resuming:
             for result in results:
-                bar.update(line, completed=result.n_done, said=_news(result))
+                show(result.n_done, _news(result))
     if as_json:
         typer.echo(json.dumps(_as_dict(result) | {"folder": str(runs_folder(out))}))
     else:

@@ -1,7 +1,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from holdfast.cli import app
+from holdfast.cli.commands import app
 
 
 def commands(shown=app, before=()):

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from holdfast.paper.studies import analyses_of, load_or_make_study
-from holdfast.runs.store import loose_path
+from holdfast.runs.store import files_of
 
 from ..runs.tiny import made, stop_after, tiny_run
 from .test_run import holdfast
@@ -16,7 +16,7 @@ def folder(tmp_path):
     stop_after(2, tiny_run(), tmp_path / "runs")
     broken = tiny_run(seed=1)
     made(broken, tmp_path / "runs")
-    path = loose_path(broken.key, tmp_path / "runs")
+    path = files_of(broken.key, tmp_path / "runs").result
     path.write_text(json.dumps(json.loads(path.read_text()) | {"code": 99}))
     run = tiny_run(attack="edge-case")
     load_or_make_study(analyses_of("figure5", scale="smoke")["mimicry"], run, tmp_path)

@@ -44,6 +44,13 @@ def test_a_run_ends_in_a_table_for_newcomers(tmp_path):
     assert result.stderr == ""
 
 
+def test_where_there_is_no_terminal_progress_is_a_line_now_and_then(tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.cli.options.SECONDS", 0.0)
+    lines = attacked(tmp_path).stderr.splitlines()
+    assert lines[-1].startswith("2 of 2 rounds  Acc ")
+    assert attacked(tmp_path, "--json", "--seed", 1).stderr == ""
+
+
 def test_json_is_one_document_with_every_setting_in_it(tmp_path):
     result = attacked(tmp_path, "--json", "--set", "tau=0.5", "--set", "batched_sgd.lr=0.2", "--seed", 3)
     document = json.loads(result.stdout)
@@ -71,7 +78,7 @@ def test_resume_does_not_make_a_finished_run_again(tmp_path):
 
 
 def interrupt(run, folder, **options):
-    yield Result.start(run)
+    yield Result(run.description)
     raise KeyboardInterrupt
 
 
@@ -79,7 +86,7 @@ def test_an_interrupt_is_answered_with_how_to_resume(tmp_path, monkeypatch):
     monkeypatch.setattr("holdfast.runs.recording.run_and_record", interrupt)
     result = attacked(tmp_path)
     assert result.exit_code == 130
-    assert "with --resume the same command continues" in result.stderr
+    assert "with --resume the same command resumes" in result.stderr
 
 
 def test_attackers_have_their_share_of_every_round_if_fixed(tmp_path):
