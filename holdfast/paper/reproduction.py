@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ..errors import DataError
 from ..lab.scenario import Run
-from ..runs.checkpoints import model_path
 from ..runs.pace import Pace, TimeLeft
 from ..runs.parallel import make_runs
 from ..runs.recording import data_checksum, find_current
+from ..runs.store import files_of
 from .experiment import Experiment, runs_folder, runs_of, stored_results
 
 __all__ = ["Progress", "RunPlan", "make_missing", "plan_runs"]
@@ -120,7 +120,7 @@ def make_missing(
         if step.error:
             failed[step.key] = step.error
         if step.finished and not keep_models:
-            model_path(run, where).unlink(missing_ok=True)
+            files_of(run.key, where).model.unlink(missing_ok=True)
         if step.finished or step.error:
             n_finished += step.finished
             del unfinished[step.key]

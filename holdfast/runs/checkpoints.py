@@ -13,27 +13,7 @@ from ..lab.scenario import Run
 from ..lab.simulation import State
 from .epochs import code_epoch
 
-__all__ = ["checkpoint_path", "load_checkpoint", "model_path", "save_checkpoint"]
-
-
-def checkpoint_path(run: Run, folder: Path) -> Path:
-    """Return where the last checkpoint of a run in the making is.
-
-    >>> from holdfast.lab import TASKS
-    >>> checkpoint_path(Run(TASKS["phishing"]), Path("runs")).suffixes
-    ['.making', '.npz']
-    """
-    return folder / f"{run.key}.making.npz"
-
-
-def model_path(run: Run, folder: Path) -> Path:
-    """Return where the checkpoint after a run's last round is: its final model.
-
-    >>> from holdfast.lab import TASKS
-    >>> model_path(Run(TASKS["phishing"]), Path("runs")).suffixes
-    ['.npz']
-    """
-    return folder / f"{run.key}.npz"
+__all__ = ["load_checkpoint", "save_checkpoint"]
 
 
 def save_checkpoint(path: Path, run: Run, state: State, *, device: str = "cpu") -> None:

@@ -21,10 +21,10 @@ from ..core import Bound
 from ..errors import DataError
 from ..lab.scenario import Run
 from ..lab.simulation import State, load_once, simulate
-from . import store
-from .checkpoints import checkpoint_path, load_checkpoint, model_path, save_checkpoint
+from .checkpoints import load_checkpoint, save_checkpoint
 from .records import stored_record
 from .results import Result, find_result
+from .store import files_of
 
 __all__ = ["check_data", "data_checksum", "final_state", "find_current", "run_and_record"]
 
@@ -49,24 +49,24 @@ def run_and_record(
     """
     check_whole("every", every, at_least=1)
     remove_leftovers(folder, run.key)
-    result, state = _resumed(run, folder, device) if resume else (Result.start(run, device=device), None)
+    result, state = _resumed(run, folder, device) if resume else (Result(run.description, device), None)
     yield result
     if result.finished:
         return
     result = replace(result, data=load_once(run.task.data).checksum)
-    making, checkpoint = store.making_path(run.key, folder), checkpoint_path(run, folder)
+    files = files_of(run.key, folder)
     for record, after in simulate(run, after=state, device=device):
         result = replace(result, records=(*result.records, stored_record(record)))
         if record.round % every == 0 or record.round == run.task.n_rounds:
-            store.write_entry(result.as_entry(), making)
-            save_checkpoint(checkpoint, run, after, device=device)
+            result.write(files.making)
+            save_checkpoint(files.checkpoint, run, after, device=device)
         if record.round < run.task.n_rounds:
             yield result
     result = replace(result, finished=True)
     with suppress(FileNotFoundError):  # it has its name already: from before a kill, or by another process
-        os.replace(checkpoint, model_path(run, folder))
-    store.write_entry(result.as_entry(), store.loose_path(run.key, folder))
-    making.unlink(missing_ok=True)
+        os.replace(files.checkpoint, files.model)
+    result.write(files.result)
+    files.making.unlink(missing_ok=True)
     yield result
 
 
@@ -76,10 +76,10 @@ def _resumed(run: Run, folder: Path, device: str) -> tuple[Result, State | None]
     for reason in unusable:
         log.warning("%s", reason)
     if result is None or result.finished:
-        return result or Result.start(run, device=device), None
-    path = checkpoint_path(run, folder)
-    if result.n_done == run.task.n_rounds and not path.exists():
-        path = model_path(run, folder)  # stopped at the very end
+        return result or Result(run.description, device), None
+    files = files_of(run.key, folder)
+    stopped_at_the_end = result.n_done == run.task.n_rounds and not files.checkpoint.exists()
+    path = files.model if stopped_at_the_end else files.checkpoint
     try:
         state = load_checkpoint(path, run, device=device) if path.exists() else None
         if state and not 1 <= state.round <= result.n_done:
@@ -88,7 +88,7 @@ def _resumed(run: Run, folder: Path, device: str) -> tuple[Result, State | None]
         log.warning("%s; the run is made anew", error)
         state = None
     if state is None:
-        return Result.start(run, device=device), None
+        return Result(run.description, device), None
     return replace(result, records=result.records[: state.round]), state
 
 
@@ -135,7 +135,7 @@ def final_state(run: Run, folder: Path, *, device: str = "cpu") -> State:
     >>> final_state(run, Path(tempfile.mkdtemp())).round
     1
     """
-    path = model_path(run, folder)
+    path = files_of(run.key, folder).model
     for resume in (True, False):  # a finished run is only read, and its model may be gone
         for _ in run_and_record(run, folder, resume=resume, device=device):
             pass

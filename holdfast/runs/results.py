@@ -13,7 +13,7 @@ from ..lab.scenario import Run
 from . import store
 from .records import COLUMNS, Column, Summary
 
-__all__ = ["Result", "find_result", "list_results", "load_result", "pack_results"]
+__all__ = ["Result", "find_result", "list_results", "pack_results"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Result:
     """A run's result: what determines it, who made it, and what came out so far.
 
     >>> from holdfast.lab import TASKS
-    >>> Result.start(Run(TASKS["phishing"])).task
+    >>> Result(Run(TASKS["phishing"]).description).task
     'phishing'
     """
 
@@ -32,11 +32,6 @@ class Result:
     finished: bool = False
     records: tuple[Mapping[str, Any], ...] = ()  # one per round, in full; none once it is packed
     packed: Summary | None = None
-
-    @classmethod
-    def start(cls, run: Run, *, device: str = "cpu") -> "Result":
-        """Return the result of a run before its first round."""
-        return cls(run.description, device)
 
     @cached_property
     def key(self) -> str:
@@ -103,10 +98,10 @@ class Result:
         numbers = [number for number in self.series(name) if number is not None]
         return sum(numbers) / len(numbers) if numbers else None
 
-    def as_entry(self) -> store.Entry:
-        """Return the result as it is stored while it is loose, with all its records."""
+    def write(self, path: Path) -> None:
+        """Write the result to a file of its own, with all its records."""
         own = {"device": self.device, "finished": self.finished, "records": list(self.records)}
-        return store.new_entry(self.description, data=self.data, **own)
+        store.write_entry(path, self.description, data=self.data, **own)
 
 
 def find_result(run: Run, folder: Path) -> tuple[Result | None, list[str]]:
@@ -117,21 +112,6 @@ def find_result(run: Run, folder: Path) -> tuple[Result | None, list[str]]:
     (None, [])
     """
     return store.find(run.key, run.task.name, folder, result_of)
-
-
-def load_result(run: Run, folder: Path) -> Result:
-    """Return what is stored of a run, finished or else in the making; a DataError if there is nothing.
-
-    >>> from holdfast.lab import TASKS
-    >>> load_result(Run(TASKS["phishing"]), Path("nowhere"))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    holdfast.errors.DataError: no result ... in nowhere: phishing, attack none, defence fedavg, seed 0
-    """
-    result, unusable = find_result(run, folder)
-    if result is None:
-        names = f"{run.task.name}, attack {run.attack.name}, defence {run.defence.name}, seed {run.seed}"
-        raise DataError("; ".join(unusable) or f"no result {run.key} in {folder}: {names}")
-    return result
 
 
 def list_results(folder: Path) -> tuple[list[Result], dict[str, str]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .. import __version__
 from .._support.atomic import write_whole
@@ -20,30 +20,42 @@ from .._support.keys import key_of
 from ..errors import DataError, HoldfastError
 from . import epochs
 
-__all__ = [
-    "Entry",
-    "checked",
-    "find",
-    "loose_path",
-    "making_path",
-    "new_entry",
-    "pack",
-    "read_all",
-    "write_entry",
-]
+__all__ = ["Entry", "Files", "checked", "files_of", "find", "pack", "read_all", "write_entry"]
 
 Entry = dict[str, Any]
 T = TypeVar("T")
 
 
-def new_entry(description: Mapping[str, Any], *, data: str | None, **content: Any) -> Entry:
-    """Return an entry made by this version of the code: `data` is the checksum of the examples.
+class Files(NamedTuple):
+    """The files of a run, or of another entry, that is not packed."""
 
-    >>> new_entry({"seed": 0}, data=None)["key"]
+    result: Path
+    model: Path  # the state after the last round
+    making: Path  # what there is of a result before it is finished
+    checkpoint: Path
+
+
+def files_of(key: str, folder: Path) -> Files:
+    """Return where the files of an entry are while it is not packed.
+
+    >>> [path.name for path in files_of("ab12", Path("runs"))]
+    ['ab12.json', 'ab12.npz', 'ab12.making.json', 'ab12.making.npz']
+    """
+    return Files(*(folder / f"{key}{ending}" for ending in (".json", ".npz", ".making.json", ".making.npz")))
+
+
+def write_entry(path: Path, description: Mapping[str, Any], *, data: str | None, **content: Any) -> None:
+    """Write an entry made by this version of the code; `data` is the checksum of the examples.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "entry.json"
+    >>> write_entry(path, {"seed": 0}, data=None)
+    >>> checked(path.read_bytes())["key"]
     'de7d7744ccd7722e'
     """
     made_by = {"code": epochs.code_epoch(description), "version": __version__, "data": data}
-    return {"key": key_of(description), "description": dict(description), **made_by, **content}
+    head = {"key": key_of(description), "description": dict(description)}
+    write_whole(path, _line({**head, **made_by, **content}))
 
 
 def checked(content: bytes, *, key: str | None = None) -> Entry:
@@ -72,36 +84,6 @@ def checked(content: bytes, *, key: str | None = None) -> Entry:
             f"it was made in code epoch {code}, and results changed since: {epochs.CHANGES[epoch - 1][1]}"
         )
     return entry
-
-
-def loose_path(key: str, folder: Path) -> Path:
-    """Return the file of a loose entry.
-
-    >>> loose_path("de7d7744ccd7722e", Path("results")).name
-    'de7d7744ccd7722e.json'
-    """
-    return folder / f"{key}.json"
-
-
-def making_path(key: str, folder: Path) -> Path:
-    """Return the file of an entry in the making.
-
-    >>> making_path("de7d7744ccd7722e", Path("results")).name
-    'de7d7744ccd7722e.making.json'
-    """
-    return folder / f"{key}.making.json"
-
-
-def write_entry(entry: Entry, path: Path) -> None:
-    """Write an entry to a file of its own, whole or not at all.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "entry.json"
-    >>> write_entry(new_entry({"seed": 0}, data=None), path)
-    >>> checked(path.read_bytes())["description"]
-    {'seed': 0}
-    """
-    write_whole(path, _line(entry))
 
 
 def find(key: str, task: str, folder: Path, read: Callable[[Entry], T]) -> tuple[T | None, list[str]]:
@@ -172,13 +154,13 @@ def pack(folder: Path, compact: Callable[[Entry], Entry | None]) -> list[str]:
 
 def _copies(key: str, task: str, folder: Path) -> Iterator[tuple[str, bytes]]:
     """Yield what is stored under a key, and where."""
-    loose, packed, making = loose_path(key, folder), _pack_path(task, folder), making_path(key, folder)
-    if loose.is_file():
-        yield str(loose), loose.read_bytes()
+    files, packed = files_of(key, folder), _pack_path(task, folder)
+    if files.result.is_file():
+        yield str(files.result), files.result.read_bytes()
     if packed.is_file() and key in (lines := _lines(packed)):
         yield f"{key} in {packed}", lines[key]
-    if making.is_file():
-        yield str(making), making.read_bytes()
+    if files.making.is_file():
+        yield str(files.making), files.making.read_bytes()
 
 
 def _everything(folder: Path) -> Iterator[tuple[str, bytes]]:

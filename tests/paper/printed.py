@@ -14,10 +14,10 @@ def measured(accuracy, success):
 
 def printed_document(folder):
     """Return it; what the paper prints no numbers for is left unmeasured."""
-    made = document(experiments_named(["all"], scale="paper"), folder, scale="paper")
-    for one in made["experiments"]:
+    found = document(experiments_named(["all"], scale="paper"), folder, scale="paper")
+    for one in found["experiments"]:
         for cell in one["cells"]:
             if cell["printed"] and not cell["stands_in_for"]:
                 cell["measured"] = measured(cell["printed"]["accuracy"], cell["printed"]["attack_success"])
                 cell["n_seeds"] = 3
-    return made
+    return found

@@ -11,14 +11,14 @@ SMOKE = {"scale": "smoke", "n_seeds": 1}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def studied(tmp_path_factory):
     """All studies at the smallest scale: the folder they are in, and the document."""
     folder = tmp_path_factory.mktemp("results")
     return folder, evidence([*STUDIES, "table8"], folder, **SMOKE, make=True)
 
 
-def test_every_study_has_its_analyses_in_the_document(made):
-    _, found = made
+def test_every_study_has_its_analyses_in_the_document(studied):
+    _, found = studied
     assert [one["name"] for one in found["experiments"]] == ["table8", *STUDIES]
     assert set(STUDIES) == set(ANALYSES)
     for one in found["experiments"][1:]:
@@ -27,14 +27,14 @@ def test_every_study_has_its_analyses_in_the_document(made):
         )
 
 
-def test_a_document_is_plain_data(made):
-    _, found = made
+def test_a_document_is_plain_data(studied):
+    _, found = studied
     again = json.loads(json.dumps(found, allow_nan=False))
     assert json.dumps(again) == json.dumps(found)
 
 
-def test_a_study_that_is_not_stored_is_left_out_unless_it_is_to_be_made(made, tmp_path):
-    folder, found = made
+def test_a_study_that_is_not_stored_is_left_out_unless_it_is_to_be_made(studied, tmp_path):
+    folder, found = studied
     assert evidence(["figure5"], tmp_path, **SMOKE)["experiments"] == []
     (stored,) = evidence(["figure5"], folder, **SMOKE)["experiments"]
     (first,) = [one for one in found["experiments"] if one["name"] == "figure5"]
@@ -42,9 +42,9 @@ def test_a_study_that_is_not_stored_is_left_out_unless_it_is_to_be_made(made, tm
     assert json.dumps(stored["analyses"]) == json.dumps(first["analyses"])
 
 
-def test_studies_answer_their_claims(made):
-    _, found = made
-    told = {claim["id"]: claim for claim in found["claims"] if claim["task"] == "digits"}
+def test_studies_answer_their_claims(studied):
+    _, found = studied
+    verdicts = {claim["id"]: claim for claim in found["claims"] if claim["task"] == "digits"}
     for claim in ("claim-11", "claim-12", "minima"):
-        assert told[claim]["verdict"] in ("holds", "does not hold")
-        assert any(character.isdigit() for character in told[claim]["numbers"])
+        assert verdicts[claim]["verdict"] in ("holds", "does not hold")
+        assert any(character.isdigit() for character in verdicts[claim]["numbers"])

@@ -11,10 +11,10 @@ from holdfast.paper.experiment import (
     runs_of,
     stored_results,
 )
-from holdfast.runs.results import load_result, pack_results
+from holdfast.runs.results import pack_results
 
 from ..runs import tiny
-from ..runs.tiny import stop_after, tiny_run
+from ..runs.tiny import load_result, stop_after, tiny_run
 
 
 def cell(*runs, row="Invariant", **more):

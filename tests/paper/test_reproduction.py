@@ -5,11 +5,9 @@ import pytest
 from holdfast.paper import experiments_named
 from holdfast.paper.experiment import Cell, Experiment, runs_folder
 from holdfast.paper.reproduction import make_missing, plan_runs
-from holdfast.runs.checkpoints import model_path
-from holdfast.runs.results import load_result
-from holdfast.runs.store import loose_path
+from holdfast.runs.store import files_of
 
-from ..runs.tiny import made, stop_after, tiny_run
+from ..runs.tiny import load_result, made, stop_after, tiny_run
 
 
 def experiment(*runs):
@@ -38,7 +36,7 @@ def test_missing_runs_are_made_and_what_cannot_be_made_stops_nothing(tmp_path):
     assert list(last.failed) == [runs[0].key]
     assert "krum needs" in last.failed[runs[0].key]
     assert load_result(runs[2], runs_folder(tmp_path)).finished
-    assert not model_path(runs[2], runs_folder(tmp_path)).exists()
+    assert not files_of(runs[2].key, runs_folder(tmp_path)).model.exists()
     assert list(plan_runs([experiment(*runs)], tmp_path).missing) == [runs[0].key]
 
 
@@ -48,7 +46,7 @@ def test_missing_runs_are_made_and_what_cannot_be_made_stops_nothing(tmp_path):
 def test_what_cannot_be_used_is_made_again_and_the_reason_said(tmp_path, changes, reason):
     run, where = tiny_run(), runs_folder(tmp_path)
     made(run, where)
-    path = loose_path(run.key, where)
+    path = files_of(run.key, where).result
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     plan = plan_runs([experiment(run)], tmp_path)
     assert list(plan.missing) == [run.key]
@@ -58,7 +56,7 @@ def test_what_cannot_be_used_is_made_again_and_the_reason_said(tmp_path, changes
 def test_models_are_kept_if_asked_for(tmp_path):
     run = tiny_run()
     list(make_missing(plan_runs([experiment(run)], tmp_path), tmp_path, n_workers=1, keep_models=True))
-    assert model_path(run, runs_folder(tmp_path)).exists()
+    assert files_of(run.key, runs_folder(tmp_path)).model.exists()
 
 
 def test_a_task_without_its_data_is_left_out_and_said_to_be(tmp_path, monkeypatch):

@@ -6,7 +6,8 @@ import pytest
 from holdfast.core import Memory
 from holdfast.errors import InputError
 from holdfast.lab.simulation import State, simulate
-from holdfast.runs.checkpoints import load_checkpoint, model_path, save_checkpoint
+from holdfast.runs.checkpoints import load_checkpoint, save_checkpoint
+from holdfast.runs.store import files_of
 
 from .tiny import made, tiny_run
 
@@ -15,13 +16,15 @@ def test_the_checkpoint_at_the_end_is_the_final_model(tmp_path):
     run = tiny_run()
     made(run, tmp_path)
     *_, (_, state) = simulate(run)
-    np.testing.assert_array_equal(load_checkpoint(model_path(run, tmp_path), run).params, state.params)
+    np.testing.assert_array_equal(
+        load_checkpoint(files_of(run.key, tmp_path).model, run).params, state.params
+    )
 
 
 def test_what_a_rule_remembers_comes_back_as_its_own_type(tmp_path):
     run = tiny_run("sparsefed")
     made(run, tmp_path)
-    state = load_checkpoint(model_path(run, tmp_path), run).memory.rule
+    state = load_checkpoint(files_of(run.key, tmp_path).model, run).memory.rule
     assert type(state).__name__ == "SparseFedState"
     assert len(state.norms) == 18
     assert state.error.any()

@@ -12,20 +12,20 @@ import pytest
 
 from holdfast.errors import DataError
 from holdfast.lab.simulation import simulate
-from holdfast.runs import epochs, recording, store
-from holdfast.runs.checkpoints import checkpoint_path, load_checkpoint, model_path
+from holdfast.runs import epochs, recording
+from holdfast.runs.checkpoints import load_checkpoint
 from holdfast.runs.recording import final_state, run_and_record
-from holdfast.runs.results import load_result, pack_results
-from holdfast.runs.store import loose_path, making_path
+from holdfast.runs.results import Result, pack_results
+from holdfast.runs.store import files_of
 
 from .killed import RUN
-from .tiny import assert_same, made, stop_after, timeless, tiny_run
+from .tiny import assert_same, load_result, made, stop_after, timeless, tiny_run
 
 
 def test_a_result_says_all_that_happened(tmp_path):
     run = tiny_run("invariant")
     made(run, tmp_path)
-    stored = json.loads(loose_path(run.key, tmp_path).read_text())
+    stored = json.loads(files_of(run.key, tmp_path).result.read_text())
     assert stored["description"] == run.description
     assert stored["finished"] is True
     assert [record["round"] for record in stored["records"]] == [1, 2, 3]
@@ -44,7 +44,7 @@ def test_a_resumed_run_is_the_same_to_the_bit(tmp_path, defence):
     run = tiny_run(defence, "edge-case+adaptive", n_rounds=5)
     made(run, tmp_path / "whole")
     stop_after(3, run, tmp_path / "parts", every=2)
-    assert load_checkpoint(checkpoint_path(run, tmp_path / "parts"), run).round == 2
+    assert load_checkpoint(files_of(run.key, tmp_path / "parts").checkpoint, run).round == 2
     rounds = [result.n_done for result in run_and_record(run, tmp_path / "parts")]
     assert rounds == [2, 3, 4, 5]
     assert_same(run, tmp_path / "whole", tmp_path / "parts")
@@ -64,7 +64,7 @@ def test_ten_kills_at_random_moments_change_nothing(tmp_path):
             time.sleep(rng.uniform(0, 0.1))
             os.kill(pid, signal.SIGKILL)
             assert nursery.stdout.readline() == f"{-signal.SIGKILL}\n", "the run ended before it was killed"
-            path = checkpoint_path(RUN, tmp_path / "parts")
+            path = files_of(RUN.key, tmp_path / "parts").checkpoint
             reached.append(load_checkpoint(path, RUN).round if path.exists() else 0)
         nursery.stdin.close()
     assert reached == sorted(reached)
@@ -78,9 +78,11 @@ def test_records_beyond_the_checkpoint_are_made_again(tmp_path):
     run = tiny_run("sparsefed", n_rounds=4)
     made(run, tmp_path / "whole")
     stop_after(2, run, tmp_path / "parts", every=2)
-    kept = checkpoint_path(run, tmp_path / "parts").read_bytes()
+    kept = files_of(run.key, tmp_path / "parts").checkpoint.read_bytes()
     stop_after(3, run, tmp_path / "parts")
-    checkpoint_path(run, tmp_path / "parts").write_bytes(kept)  # killed after the records, before the state
+    files_of(run.key, tmp_path / "parts").checkpoint.write_bytes(
+        kept
+    )  # killed after the records, before the state
     assert next(run_and_record(run, tmp_path / "parts")).n_done == 2
     made(run, tmp_path / "parts")
     assert_same(run, tmp_path / "whole", tmp_path / "parts")
@@ -90,21 +92,21 @@ def test_a_run_that_died_as_it_finished_is_finished_without_training(tmp_path, m
     run = tiny_run()
     made(run, tmp_path / "whole")
 
-    write_entry = store.write_entry
+    write = Result.write
 
-    def die_at_last(entry, path):
-        if path == loose_path(run.key, tmp_path / "parts"):
+    def die_at_last(result, path):
+        if path == files_of(run.key, tmp_path / "parts").result:
             raise KeyboardInterrupt
-        write_entry(entry, path)
+        write(result, path)
 
-    monkeypatch.setattr(store, "write_entry", die_at_last)
+    monkeypatch.setattr(Result, "write", die_at_last)
     with pytest.raises(KeyboardInterrupt):
         made(run, tmp_path / "parts")
     monkeypatch.undo()
     assert not load_result(run, tmp_path / "parts").finished
     assert [result.n_done for result in run_and_record(run, tmp_path / "parts")] == [3, 3]
     assert_same(run, tmp_path / "whole", tmp_path / "parts")
-    assert not making_path(run.key, tmp_path / "parts").exists()
+    assert not files_of(run.key, tmp_path / "parts").making.exists()
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
@@ -122,13 +124,13 @@ def test_a_finished_run_is_only_read(tmp_path, is_packed):
 def test_a_finished_result_and_its_model_stay_until_the_new_ones_are_finished(tmp_path, is_packed):
     run = tiny_run()
     old = made(run, tmp_path)
-    model = model_path(run, tmp_path).read_bytes()
+    model = files_of(run.key, tmp_path).model.read_bytes()
     if is_packed:
         pack_results(tmp_path)
     stop_after(2, run, tmp_path, resume=False)
     assert load_result(run, tmp_path).finished
     assert load_result(run, tmp_path).summary == old.summary
-    assert model_path(run, tmp_path).read_bytes() == model
+    assert files_of(run.key, tmp_path).model.read_bytes() == model
     assert made(run, tmp_path, resume=False).series("seconds") != old.series("seconds")
     assert load_result(run, tmp_path).series("seconds") != old.series("seconds")
     assert timeless(load_result(run, tmp_path)) == timeless(old)
@@ -175,7 +177,7 @@ def test_a_damaged_checkpoint_is_never_loaded_and_the_run_made_anew(tmp_path, mo
     run = tiny_run()
     made(run, tmp_path / "whole")
     stop_after(2, run, tmp_path / "parts")
-    path = checkpoint_path(run, tmp_path / "parts")
+    path = files_of(run.key, tmp_path / "parts").checkpoint
     damage(path, kind)
     with pytest.raises(DataError, match="is not a checkpoint, or a damaged one"):
         load_checkpoint(path, run)
@@ -189,7 +191,7 @@ def test_a_damaged_checkpoint_is_never_loaded_and_the_run_made_anew(tmp_path, mo
 def test_a_damaged_result_is_refused_with_a_reason_and_the_run_made_anew(tmp_path, caplog, text):
     run = tiny_run()
     stop_after(2, run, tmp_path)
-    making_path(run.key, tmp_path).write_text(text)
+    files_of(run.key, tmp_path).making.write_text(text)
     with pytest.raises(DataError, match=r"making\.json cannot be used: it is not a result"):
         load_result(run, tmp_path)
     assert [result.n_done for result in run_and_record(run, tmp_path)] == [0, 1, 2, 3]
@@ -214,14 +216,14 @@ def test_a_checkpoint_of_older_code_is_not_used(tmp_path, monkeypatch):
     stop_after(2, run, tmp_path)
     monkeypatch.setattr(epochs, "CHANGES", (*epochs.CHANGES, ("", "all is different")))
     with pytest.raises(DataError, match="another key, code or device"):
-        load_checkpoint(checkpoint_path(run, tmp_path), run)
+        load_checkpoint(files_of(run.key, tmp_path).checkpoint, run)
 
 
 def test_a_result_from_other_examples_is_not_used_and_the_reason_said(tmp_path, caplog):
     run = tiny_run()
     made(run, tmp_path)
-    stored = json.loads(loose_path(run.key, tmp_path).read_text())
-    loose_path(run.key, tmp_path).write_text(json.dumps(stored | {"data": "0" * 64}))
+    stored = json.loads(files_of(run.key, tmp_path).result.read_text())
+    files_of(run.key, tmp_path).result.write_text(json.dumps(stored | {"data": "0" * 64}))
     assert [result.n_done for result in run_and_record(run, tmp_path)] == [0, 1, 2, 3]
     assert "it was made from other examples" in caplog.text
 
@@ -241,7 +243,7 @@ def test_a_result_counts_whatever_device_made_it_but_a_checkpoint_does_not(tmp_p
     run = tiny_run()
     stop_after(2, run, tmp_path)
     with pytest.raises(DataError, match="another key, code or device"):
-        load_checkpoint(checkpoint_path(run, tmp_path), run, device="cuda")
+        load_checkpoint(files_of(run.key, tmp_path).checkpoint, run, device="cuda")
     made(run, tmp_path)
     (result,) = run_and_record(run, tmp_path, device="cuda")
     assert result.device == "cpu"
@@ -251,7 +253,7 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path):
     run, other = tiny_run(), tiny_run(seed=1)
     made(run, tmp_path)
     with pytest.raises(DataError, match="another key, code or device"):
-        load_checkpoint(model_path(run, tmp_path), other)
+        load_checkpoint(files_of(run.key, tmp_path).model, other)
 
 
 def test_the_final_state_is_read_or_made_again(tmp_path):
@@ -259,8 +261,8 @@ def test_the_final_state_is_read_or_made_again(tmp_path):
     *_, (_, wanted) = simulate(run)
     for _ in range(2):
         np.testing.assert_array_equal(final_state(run, tmp_path).params, wanted.params)
-        model_path(run, tmp_path).unlink()
-    model_path(run, tmp_path).write_bytes(b"half")
+        files_of(run.key, tmp_path).model.unlink()
+    files_of(run.key, tmp_path).model.write_bytes(b"half")
     np.testing.assert_array_equal(final_state(run, tmp_path).params, wanted.params)
 
 

@@ -42,7 +42,7 @@ def test_a_result_knows_its_last_and_mean_numbers():
     result = Result(tiny_run().description, records=tuple(record(number) for number in (1, 2)))
     assert (result.n_done, result.last("accuracy"), result.mean("accuracy")) == (2, 0.2, pytest.approx(0.15))
     assert (result.last("attack_success"), result.mean("attack_success")) == (None, None)
-    assert Result.start(tiny_run()).last("accuracy") is None
+    assert Result(tiny_run().description).last("accuracy") is None
 
 
 def test_a_result_says_in_one_line_what_made_it(tmp_path):

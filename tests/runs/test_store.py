@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import DataError, HoldfastError
-from holdfast.runs.results import find_result, list_results, load_result, pack_results
-from holdfast.runs.store import checked, loose_path
+from holdfast.runs.results import find_result, list_results, pack_results
+from holdfast.runs.store import checked, files_of
 
-from .tiny import made, stop_after, tiny_run
+from .tiny import load_result, made, stop_after, tiny_run
 
 
 def edit(path, **changes):
@@ -21,7 +21,10 @@ def edit(path, **changes):
 def test_the_key_of_a_run_is_that_of_its_entry(tmp_path):
     run = tiny_run()
     assert made(run, tmp_path).key == run.key
-    assert checked(loose_path(run.key, tmp_path).read_bytes(), key=run.key)["description"] == run.description
+    assert (
+        checked(files_of(run.key, tmp_path).result.read_bytes(), key=run.key)["description"]
+        == run.description
+    )
 
 
 def test_a_packed_result_says_what_the_loose_one_said(tmp_path):
@@ -68,7 +71,7 @@ def test_what_is_not_finished_or_not_usable_is_not_packed(tmp_path):
     stop_after(2, tiny_run(), tmp_path)
     broken = tiny_run(seed=1)
     made(broken, tmp_path)
-    edit(loose_path(broken.key, tmp_path), data=5, code=99)
+    edit(files_of(broken.key, tmp_path).result, data=5, code=99)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     assert pack_results(tmp_path) == []
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -107,7 +110,7 @@ def test_what_cannot_be_used_is_listed_with_the_reason(tmp_path, is_packed, chan
         lines = [line | (changes if line["key"] == bad.key else {}) for line in lines]
         path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
     else:
-        edit(loose_path(bad.key, tmp_path), **changes)
+        edit(files_of(bad.key, tmp_path).result, **changes)
     results, unusable = list_results(tmp_path)
     assert [result.key for result in results] == [good.key]
     ((where, why),) = unusable.items()
@@ -132,7 +135,7 @@ def test_files_that_are_no_results_are_listed(tmp_path):
 def test_an_outdated_loose_file_does_not_hide_a_packed_result(tmp_path):
     run = tiny_run()
     made(run, tmp_path)
-    loose = loose_path(run.key, tmp_path)
+    loose = files_of(run.key, tmp_path).result
     content = loose.read_text()
     pack_results(tmp_path)
     loose.write_text(content)
@@ -154,7 +157,7 @@ def test_a_name_that_is_no_file_name_is_packed_all_the_same(tmp_path):
 def test_a_result_of_fewer_rounds_than_it_says_is_damaged(tmp_path, cut):
     run = tiny_run(n_rounds=5)
     made(run, tmp_path)
-    path = loose_path(run.key, tmp_path)
+    path = files_of(run.key, tmp_path).result
     records = json.loads(path.read_text())["records"]
     edit(path, records=records[: int(5 * cut)])
     with pytest.raises(DataError, match="it is damaged: of the 5 rounds"):

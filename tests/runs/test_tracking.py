@@ -126,7 +126,7 @@ def test_tensorboard_needs_no_torch(tmp_path):
         "from holdfast.lab import TASKS, Run\nfrom holdfast.runs.results import Result\n"
         "from holdfast.runs.tracking import tracker_named\n"
         f"tracker = tracker_named('tensorboard:{tmp_path}')\n"
-        "tracker.begin(Result.start(Run(TASKS['phishing'])))\n"
+        "tracker.begin(Result(Run(TASKS['phishing']).description))\n"
         "tracker.log(1, {'accuracy': 0.5})\ntracker.end(finished=True)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from holdfast.errors import DataError
 from holdfast.lab.choices import Numbers, build_run
-from holdfast.runs.checkpoints import model_path
 from holdfast.runs.recording import run_and_record
-from holdfast.runs.results import load_result
+from holdfast.runs.results import find_result
+from holdfast.runs.store import files_of
 
 NUMBERS = Numbers(n_rounds=3, n_clients=12, n_per_round=6)
 LITTLE_DATA = {"n_train": 600, "n_test": 100, "sizes": (45, 8, 2), "n_root": 20}
@@ -33,6 +34,14 @@ def stop_after(n_rounds, run, folder, *, every=1, **options):
             return
 
 
+def load_result(run, folder):
+    """Return what is stored of a run; raise why it cannot be used."""
+    result, unusable = find_result(run, folder)
+    if result is None:
+        raise DataError("; ".join(unusable) or "nothing is stored")
+    return result
+
+
 def timeless(result):
     return [{**record, "seconds": None} for record in result.records]
 
@@ -40,7 +49,7 @@ def timeless(result):
 def assert_same(run, one, other):
     """Hold the records and the final state of two folders against each other, bit for bit."""
     assert timeless(load_result(run, one)) == timeless(load_result(run, other))
-    with np.load(model_path(run, one)) as a, np.load(model_path(run, other)) as b:
+    with np.load(files_of(run.key, one).model) as a, np.load(files_of(run.key, other).model) as b:
         assert a.files == b.files
         for name in a.files:
             assert a[name].tobytes() == b[name].tobytes(), name

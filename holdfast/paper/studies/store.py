@@ -64,9 +64,9 @@ def load_or_make_study(study: Bound[Any], run: Run, folder: Path) -> Any:
         log.warning("%s", reason)
     if found is None:
         found = study(run, runs_folder(folder))
-        data = data_checksum(run.task.data)
-        entry = store.new_entry(study_description(study, run), data=data, found=asdict(found))
-        store.write_entry(entry, store.loose_path(entry["key"], studies_folder(folder)))
+        description, data = study_description(study, run), data_checksum(run.task.data)
+        path = store.files_of(key_of(description), studies_folder(folder)).result
+        store.write_entry(path, description, data=data, found=asdict(found))
     return found
 
 

@@ -14,8 +14,7 @@ from ..._support.atomic import write_whole
 from ..._support.cluster import connected
 from ...errors import HoldfastError
 from ...lab.scenario import Run
-from .. import store
-from ..checkpoints import checkpoint_path, model_path
+from ..store import files_of
 from .step import Step, make_steps, run_name
 
 __all__ = ["make_on_ray"]
@@ -73,13 +72,9 @@ def _received(reference: Any, run: Run, folder: Path) -> Step:
 
 def _files(run: Run, folder: Path) -> Files:
     """Return the files of a run, in the order in which they may be written elsewhere."""
-    paths = (
-        store.making_path(run.key, folder),
-        checkpoint_path(run, folder),
-        model_path(run, folder),
-        store.loose_path(run.key, folder),
-    )
-    return {path.name: path.read_bytes() for path in paths if path.is_file()}
+    files = files_of(run.key, folder)
+    order = (files.making, files.checkpoint, files.model, files.result)
+    return {path.name: path.read_bytes() for path in order if path.is_file()}
 
 
 class _Maker:

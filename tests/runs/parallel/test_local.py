@@ -10,9 +10,8 @@ import pytest
 
 from holdfast.errors import HoldfastError, InputError
 from holdfast.runs.parallel import make_runs
-from holdfast.runs.results import load_result
 
-from ..tiny import assert_same, made, tiny_run
+from ..tiny import assert_same, load_result, made, tiny_run
 
 ROOT = Path(__file__).parent.parent.parent.parent
 

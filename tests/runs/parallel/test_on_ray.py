@@ -10,9 +10,8 @@ import pytest
 from holdfast.errors import InputError
 from holdfast.runs.parallel import make_runs
 from holdfast.runs.parallel.on_ray import _steps
-from holdfast.runs.results import load_result
 
-from ..tiny import assert_same, made, stop_after, tiny_run
+from ..tiny import assert_same, load_result, made, stop_after, tiny_run
 
 ray = pytest.importorskip("ray")
 
