@@ -1,4 +1,4 @@
-"""Server rules, one file a method: clients' updates in, an Aggregate out."""
+"""Server rules, one file per method: clients' updates in, an Aggregate out."""
 
 from .and_mask import and_mask
 from .centered_clipping import centered_clipping

@@ -1,10 +1,11 @@
 """AND-mask: the mean, where enough clients agree on the sign."""
 
 from .. import kernels
+from .._support.counting import votes_needed
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
-from .settings import mask_notes, votes_needed
+from .settings import mask_notes
 
 __all__ = ["and_mask"]
 

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
+from .._support.counting import check_whole
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors, distances_to_sum
-from .outcome import outcome
-from .settings import check_positive, check_whole
+from .outcome import weighted_sum
+from .settings import check_positive
 
 __all__ = ["centered_clipping"]
 
@@ -33,9 +34,8 @@ def centered_clipping(
     check_whole("n_steps", n_steps, at_least=1)
     rows = rows_of(updates)
     n = len(rows)
-    start = (
-        np.zeros(rows.dim, rows.dtype) if previous is None else rows.layout.flat(previous, name="previous")
-    )
+    is_first = previous is None
+    start = np.zeros(rows.dim, rows.dtype) if is_first else rows.layout.flat(previous, name="previous")
     gram = kernels.gram(rows, beside=start)
     center = np.eye(n + 1)[-1]  # v as weights of the rows and, last, of the start
     for _ in range(n_steps):
@@ -43,9 +43,4 @@ def centered_clipping(
         pull = clip_factors(distances, float(np.median(distances)) if radius is None else radius) / n
         center = center * (1 - pull.sum())
         center[:n] += pull
-    return outcome(
-        "centered_clipping",
-        rows,
-        kernels.combine(rows, center[:n], beside=(float(center[-1]), start)),
-        client_weights=center[:n],
-    )
+    return weighted_sum("centered_clipping", rows, center[:n], beside=(float(center[-1]), start))

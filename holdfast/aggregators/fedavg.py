@@ -2,10 +2,9 @@
 
 from numpy.typing import ArrayLike
 
-from .. import kernels
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
-from .outcome import outcome
+from .outcome import weighted_sum
 from .settings import shares, weight_notes
 
 __all__ = ["fedavg"]
@@ -23,10 +22,5 @@ def fedavg(updates: Updates, *, weights: ArrayLike | None = None) -> Aggregate:
     """
     rows = rows_of(updates)
     client_weights = shares(weights, len(rows))
-    return outcome(
-        "fedavg",
-        rows,
-        kernels.combine(rows, client_weights),
-        client_weights=client_weights,
-        notes=("plain averaging: one client can move the model anywhere", *weight_notes(client_weights)),
-    )
+    notes = ("plain averaging: one client can move the model anywhere", *weight_notes(client_weights))
+    return weighted_sum("fedavg", rows, client_weights, notes=notes)

@@ -7,7 +7,7 @@ import numpy as np
 from .. import kernels
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
-from .outcome import outcome
+from .outcome import weighted_sum
 
 __all__ = ["fltrust"]
 
@@ -31,13 +31,8 @@ def fltrust(updates: Updates, *, reference: Any) -> Aggregate:
     trust = np.maximum(0, np.divide(dots[:-1], lengths, out=np.zeros_like(norms), where=lengths > 0))
     total = trust.sum()
     client_weights = np.divide(trust * own_norm, norms * total, out=np.zeros_like(norms), where=trust > 0)
-    return outcome(
-        "fltrust",
-        rows,
-        kernels.combine(rows, client_weights),
-        client_weights=client_weights,
-        notes=() if total > 0 else (_nobody_trusted(own_norm),),
-    )
+    notes = () if total > 0 else (_nobody_trusted(own_norm),)
+    return weighted_sum("fltrust", rows, client_weights, notes=notes)
 
 
 def _nobody_trusted(own_norm: float) -> str:

@@ -9,42 +9,24 @@ Array = NDArray[np.float64]
 
 
 def squared_distances(gram: Array) -> Array:
-    """Return the squared distances between all pairs of rows.
-
-    >>> squared_distances(np.array([[1.0, 0.0], [0.0, 4.0]]))
-    array([[0., 5.],
-           [5., 0.]])
-    """
+    """Return the squared distances between all pairs of rows."""
     squares = gram.diagonal()
     return np.maximum(squares[:, None] + squares[None, :] - 2 * gram, 0)
 
 
 def cosines(gram: Array) -> Array:
-    """Return the cosines between all pairs of rows, 0 where one of them is zero.
-
-    >>> cosines(np.array([[1.0, 0.0], [0.0, 0.0]]))
-    array([[1., 0.],
-           [0., 0.]])
-    """
+    """Return the cosines between all pairs of rows, 0 where one of them is zero."""
     norms = np.sqrt(gram.diagonal())
     lengths = np.outer(norms, norms)
     return np.asarray(np.divide(gram, lengths, out=np.zeros_like(gram), where=lengths > 0))
 
 
 def distances_to_sum(gram: Array, weights: Array) -> Array:
-    """Return the distance of each row from the weighted sum of rows, without a look at the rows.
-
-    >>> distances_to_sum(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, 0.0])).round(3)
-    array([0.   , 1.414])
-    """
+    """Return the distance of each row from the weighted sum of rows, without a look at the rows."""
     products = gram @ weights
     return np.sqrt(np.maximum(gram.diagonal() - 2 * products + weights @ products, 0))
 
 
 def clip_factors(norms: Array, max_norm: float) -> Array:
-    """Return what each row is multiplied by to be no longer than max_norm; 1 for a row of zeros.
-
-    >>> clip_factors(np.array([0.0, 1.0, 4.0]), 2.0)
-    array([1. , 1. , 0.5])
-    """
+    """Return what each row is multiplied by to be no longer than max_norm; 1 for a row of zeros."""
     return np.divide(max_norm, norms, out=np.ones_like(norms), where=norms > max_norm)

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from .. import kernels
-from .._support.counting import largest_minority
+from .._support.counting import largest_minority, trim_count, votes_needed
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
-from .settings import mask_notes, trim_count, trim_guarantee, votes_needed
+from .settings import mask_notes, trim_guarantee
 
 __all__ = ["PUBLISHED", "invariant"]
 

@@ -1,17 +1,18 @@
 """Krum: trust the update that sits deepest in the crowd."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from .._support.counting import check_whole
 from ..core import Aggregate, rule
 from ..errors import TooFewClientsError
-from ..updates.rows import Updates, rows_of
+from ..updates.rows import Rows, Updates, rows_of
 from .geometry import squared_distances
-from .outcome import outcome
-from .settings import check_whole
+from .outcome import weighted_sum
 
 __all__ = ["krum"]
 
@@ -29,30 +30,20 @@ def krum(updates: Updates, *, n_malicious: int) -> Aggregate:
     array([1.])
     """
     rows = rows_of(updates)
-    check_crowd("krum", len(rows), n_malicious)
-    scores = crowd_scores(squared_distances(kernels.gram(rows)), n_malicious)
-    client_weights = np.eye(len(rows))[scores.argmin()]
-    return outcome(
-        "krum",
-        rows,
-        kernels.combine(rows, client_weights),
-        client_weights=client_weights,
-        selected=client_weights > 0,
-        **krum_guarantee(len(rows), n_malicious),
-    )
+    client_weights = np.eye(len(rows))[crowd_scores("krum", rows, n_malicious).argmin()]
+    guarantee = krum_guarantee(len(rows), n_malicious)
+    return weighted_sum("krum", rows, client_weights, selected=client_weights > 0, **guarantee)
 
 
-def check_crowd(rule: str, n_clients: int, n_malicious: int) -> None:
-    """Raise unless every row has n - f - 2 >= 1 neighbours to be judged by."""
+def crowd_scores(
+    rule: str, rows: Rows, n_malicious: int, distances: Callable[[Array], Array] = squared_distances
+) -> Array:
+    """Return each row's summed distance to its n - f - 2 nearest neighbours; there must be at least one."""
     check_whole("n_malicious", n_malicious, at_least=0)
-    if n_clients < n_malicious + 3:
-        raise TooFewClientsError(f"{rule} needs n >= f + 3 clients; got n={n_clients}, f={n_malicious}")
-
-
-def crowd_scores(distances: Array, n_malicious: int) -> Array:
-    """Return each row's summed distance to its n - f - 2 nearest neighbours."""
-    n = len(distances)
-    others = distances[~np.eye(n, dtype=bool)].reshape(n, n - 1)
+    n = len(rows)
+    if n < n_malicious + 3:
+        raise TooFewClientsError(f"{rule} needs n >= f + 3 clients; got n={n}, f={n_malicious}")
+    others = distances(kernels.gram(rows))[~np.eye(n, dtype=bool)].reshape(n, n - 1)
     return np.asarray(np.sort(others, axis=1)[:, : n - n_malicious - 2].sum(axis=1))
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 
 from .. import kernels
+from .._support.counting import trim_count
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
-from .geometry import squared_distances
-from .krum import check_crowd
-from .multi_krum import select_crowd
+from .krum import crowd_scores
+from .multi_krum import selection
 from .outcome import outcome
-from .settings import trim_count, trim_guarantee
+from .settings import trim_guarantee
 
 __all__ = ["krum_trimmed_mean"]
 
@@ -28,13 +28,8 @@ def krum_trimmed_mean(
     array([1.])
     """
     rows = rows_of(updates)
-    check_crowd("krum_trimmed_mean", len(rows), n_malicious)
-    selected = select_crowd(rows, squared_distances(kernels.gram(rows)), n_malicious, n_selected)
-    seen = kernels.trimmed_mean_among(rows, selected, n_trimmed=trim_count(alpha, len(selected)))
-    return outcome(
-        "krum_trimmed_mean",
-        rows,
-        seen,
-        selected=np.isin(np.arange(len(rows)), selected),
-        notes=trim_guarantee(alpha, len(selected))["notes"],
-    )
+    selected = selection(crowd_scores("krum_trimmed_mean", rows, n_malicious), n_malicious, n_selected)
+    chosen = np.flatnonzero(selected)
+    seen = kernels.trimmed_mean_among(rows, chosen, n_trimmed=trim_count(alpha, len(chosen)))
+    notes = trim_guarantee(alpha, len(chosen))["notes"]
+    return outcome("krum_trimmed_mean", rows, seen, selected=selected, notes=notes)

@@ -1,10 +1,12 @@
 """Mean-variance mask: the trimmed mean, where the mean stands out of the clients' spread."""
 
 from .. import kernels
+from .._support.counting import trim_count
 from ..core import Aggregate, rule
+from ..errors import TooFewClientsError
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
-from .settings import check_clients, check_positive, kept_notes, trim_count, trim_guarantee
+from .settings import check_positive, kept_notes, trim_guarantee
 
 __all__ = ["mean_variance_mask"]
 
@@ -23,7 +25,8 @@ def mean_variance_mask(updates: Updates, *, kappa: float = 0.731, alpha: float =
     """
     check_positive("kappa", kappa, or_zero=True)
     rows = rows_of(updates)
-    check_clients("mean_variance_mask", len(rows), at_least=2)
+    if len(rows) < 2:
+        raise TooFewClientsError(f"mean_variance_mask needs at least 2 clients; got {len(rows)}")
     seen = kernels.mean_ratio_trimmed(rows, n_trimmed=trim_count(alpha, len(rows)), kappa=float(kappa))
     kept = seen.n_kept / rows.dim
     notes = (*trim_guarantee(alpha, len(rows))["notes"], *kept_notes(kept, "kappa"))

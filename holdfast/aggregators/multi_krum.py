@@ -3,18 +3,15 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import kernels
+from .._support.counting import check_whole
 from ..core import Aggregate, rule
 from ..errors import InputError
-from ..updates.rows import Rows, Updates, rows_of
-from .geometry import squared_distances
-from .krum import check_crowd, crowd_scores, krum_guarantee
-from .outcome import outcome
-from .settings import check_whole, shares, weight_notes
+from ..updates.rows import Updates, rows_of
+from .krum import crowd_scores, krum_guarantee
+from .outcome import weighted_sum
+from .settings import shares, weight_notes
 
 __all__ = ["multi_krum"]
-
-Array = NDArray[np.float64]
 
 
 @rule
@@ -36,30 +33,22 @@ def multi_krum(
     array([1.])
     """
     rows = rows_of(updates)
-    check_crowd("multi_krum", len(rows), n_malicious)
-    selected = select_crowd(rows, squared_distances(kernels.gram(rows)), n_malicious, n_selected)
-    client_weights = np.zeros(len(rows))
-    client_weights[selected] = 1 / len(selected)
+    selected = selection(crowd_scores("multi_krum", rows, n_malicious), n_malicious, n_selected)
+    client_weights = selected / selected.sum()
     if weighted:
-        client_weights[selected] = shares(shares(weights, len(rows))[selected], len(selected))
+        client_weights[selected] = shares(shares(weights, len(rows))[selected], int(selected.sum()))
     guarantee = krum_guarantee(len(rows), n_malicious)
-    if len(selected) > 1:  # what is proved is proved of the one best row
+    if selected.sum() > 1:  # what is proved is proved of the one best row
         guarantee["covered"], guarantee["tolerates"] = None if guarantee["covered"] else False, None
-    return outcome(
-        "multi_krum",
-        rows,
-        kernels.combine(rows, client_weights),
-        client_weights=client_weights,
-        selected=np.isin(np.arange(len(rows)), selected),
-        notes=(*guarantee.pop("notes"), *(weight_notes(client_weights) if weighted else ())),
-        **guarantee,
-    )
+    if weighted:
+        guarantee["notes"] += weight_notes(client_weights)
+    return weighted_sum("multi_krum", rows, client_weights, selected=selected, **guarantee)
 
 
-def select_crowd(rows: Rows, distances: Array, n_malicious: int, n_selected: int | None) -> NDArray[np.intp]:
-    """Return the positions of the n_selected rows with the best scores, in order; ties to the lowest."""
-    n_selected = len(rows) - n_malicious if n_selected is None else n_selected
+def selection(scores: NDArray[np.float64], n_malicious: int, n_selected: int | None) -> NDArray[np.bool_]:
+    """Return which rows are the n_selected (by default n - f) with the lowest scores; ties to the first."""
+    n_selected = len(scores) - n_malicious if n_selected is None else n_selected
     check_whole("n_selected", n_selected, at_least=1)
-    if n_selected > len(rows):
-        raise InputError(f"n_selected must be at most the number of clients, {len(rows)}; got {n_selected}")
-    return np.sort(np.argsort(crowd_scores(distances, n_malicious), kind="stable")[:n_selected])
+    if n_selected > len(scores):
+        raise InputError(f"n_selected must be at most the number of clients, {len(scores)}; got {n_selected}")
+    return np.isin(np.arange(len(scores)), np.argsort(scores, kind="stable")[:n_selected])

@@ -6,7 +6,7 @@ from .. import kernels
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors
-from .outcome import outcome
+from .outcome import weighted_sum
 from .settings import check_positive
 
 __all__ = ["norm_clipping"]
@@ -25,9 +25,5 @@ def norm_clipping(updates: Updates, *, max_norm: float | None = None) -> Aggrega
         check_positive("max_norm", max_norm)
     rows = rows_of(updates)
     norms = np.sqrt(kernels.squared_norms(rows))
-    client_weights = clip_factors(norms, float(np.median(norms)) if max_norm is None else max_norm) / len(
-        rows
-    )
-    return outcome(
-        "norm_clipping", rows, kernels.combine(rows, client_weights), client_weights=client_weights
-    )
+    limit = float(np.median(norms)) if max_norm is None else max_norm
+    return weighted_sum("norm_clipping", rows, clip_factors(norms, limit) / len(rows))

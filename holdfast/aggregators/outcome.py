@@ -4,23 +4,24 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from ..core import Aggregate
 from ..diagnostics import Diagnostics
-from ..kernels import Pass
 from ..updates.rows import Rows
 
-__all__ = ["outcome"]
+__all__ = ["outcome", "weighted_sum"]
 
 
-def outcome(rule: str, rows: Rows, seen: Pass, *, state: Any = None, **said: Any) -> Aggregate:
-    """Return the update in the clients' form, with the diagnostics that the pass measured and the rule says.
+def weighted_sum(
+    rule: str, rows: Rows, client_weights: Any, *, beside: tuple[float, Any] | None = None, **said: Any
+) -> Aggregate:
+    """Return what a rule returns whose update is a weighted sum of the rows and of one more `beside` them."""
+    seen = kernels.combine(rows, client_weights, beside=beside)
+    return outcome(rule, rows, seen, client_weights=client_weights, **said)
 
-    >>> from holdfast import kernels
-    >>> from holdfast.updates import rows_of
-    >>> rows = rows_of(np.array([[1.0, 2.0], [3.0, 2.0]]))
-    >>> outcome("mean", rows, kernels.trimmed_mean(rows, n_trimmed=0)).update
-    array([2., 2.])
-    """
+
+def outcome(rule: str, rows: Rows, seen: kernels.Pass, *, state: Any = None, **said: Any) -> Aggregate:
+    """Return the update in the clients' form, with what the pass measured and the rule says."""
     measured: dict[str, Any] = {}
     if seen.clients is not None:
         found = seen.clients

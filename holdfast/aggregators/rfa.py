@@ -4,11 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
+from .._support.counting import check_whole
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import distances_to_sum
-from .outcome import outcome
-from .settings import check_positive, check_whole, shares, weight_notes
+from .outcome import weighted_sum
+from .settings import check_positive, shares, weight_notes
 
 __all__ = ["rfa"]
 
@@ -43,15 +44,12 @@ def rfa(
     )
     # Half of the mass must be honest: count how many of the heaviest clients stay below half.
     n_tolerated = int(np.searchsorted(np.cumsum(np.sort(client_shares)[::-1]), 0.5 - 1e-12))
-    return outcome(
-        "rfa",
-        rows,
-        kernels.combine(rows, client_weights),
-        client_weights=client_weights,
-        covered=n_tolerated > 0 and has_converged,
-        tolerates=n_tolerated,
-        notes=(*weight_notes(client_shares), *(() if has_converged else (_stopped(n_steps),))),
-    )
+    notes = weight_notes(client_shares)
+    if not has_converged:
+        stopped = f"stopped after {n_steps} steps, before it had settled"
+        notes += (f"{stopped}: this is not the geometric median yet",)
+    covered = n_tolerated > 0 and has_converged
+    return weighted_sum("rfa", rows, client_weights, covered=covered, tolerates=n_tolerated, notes=notes)
 
 
 def weiszfeld(
@@ -68,7 +66,3 @@ def weiszfeld(
         if (np.abs(weights - last) <= tolerance * last).all():
             return weights, True
     return weights, False
-
-
-def _stopped(n_steps: int) -> str:
-    return f"stopped after {n_steps} steps, before it had settled: this is not the geometric median yet"

@@ -3,10 +3,11 @@
 from numpy.typing import ArrayLike
 
 from .. import kernels
+from .._support.counting import check_whole
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
-from .settings import check_whole, shares, weight_notes
+from .settings import shares, weight_notes
 
 __all__ = ["rlr"]
 
@@ -27,12 +28,8 @@ def rlr(updates: Updates, *, threshold: int, weights: ArrayLike | None = None) -
     client_weights = shares(weights, len(rows))
     seen = kernels.combine(rows, client_weights, n_votes=int(threshold), below=-1.0)
     forward = seen.n_kept / rows.dim
-    backwards = f"{1 - forward:.1%} of the coordinates go backwards: lower the threshold of {threshold} votes"
-    return outcome(
-        "rlr",
-        rows,
-        seen,
-        client_weights=client_weights,
-        kept_fraction=forward,
-        notes=(*((backwards,) if forward < 0.5 else ()), *weight_notes(client_weights)),
-    )
+    notes = weight_notes(client_weights)
+    if forward < 0.5:
+        share = f"{1 - forward:.1%} of the coordinates"
+        notes = (f"{share} go backwards: lower the threshold of {threshold} votes", *notes)
+    return outcome("rlr", rows, seen, client_weights=client_weights, kept_fraction=forward, notes=notes)

@@ -7,30 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._support.counting import as_written, check_whole, trim_count, votes_needed
-from ..errors import InputError, TooFewClientsError
+from .._support.counting import trim_count, whole_share
+from ..errors import InputError
 
-__all__ = [
-    "check_clients",
-    "check_fraction",
-    "check_positive",
-    "check_whole",
-    "kept_notes",
-    "mask_notes",
-    "shares",
-    "trim_count",
-    "trim_guarantee",
-    "votes_needed",
-    "weight_notes",
-]
+__all__ = ["check_positive", "kept_notes", "mask_notes", "shares", "trim_guarantee", "weight_notes"]
 
 
 def mask_notes(n_clients: int, n_votes: int, kept_fraction: float) -> tuple[str, ...]:
-    """Return what an operator should know of a sign mask that does nothing, or lets nothing pass.
-
-    >>> mask_notes(3, 1, 0.98)[0][:56]
-    'with 3 clients the mask passes every coordinate that is '
-    """
+    """Return what an operator should know of a sign mask that does nothing, or lets nothing pass."""
     if n_votes > n_clients:
         return (f"the mask asks for more than all {n_clients} votes: no coordinate can ever move",)
     if 0 < n_votes <= 2 - n_clients % 2:
@@ -43,11 +27,7 @@ def mask_notes(n_clients: int, n_votes: int, kept_fraction: float) -> tuple[str,
 
 
 def kept_notes(kept_fraction: float, setting: str) -> tuple[str, ...]:
-    """Return a warning where a mask keeps almost nothing or everything, and which setting to turn.
-
-    >>> kept_notes(0.001, "kappa")
-    ('the mask keeps 0.10% of the coordinates: almost nothing is learned. Lower kappa',)
-    """
+    """Return a warning where a mask keeps almost nothing or everything, and which setting to turn."""
     share = f"the mask keeps {kept_fraction:.2%} of the coordinates"
     if kept_fraction < 0.01:
         return (f"{share}: almost nothing is learned. Lower {setting}",)
@@ -57,31 +37,21 @@ def kept_notes(kept_fraction: float, setting: str) -> tuple[str, ...]:
 
 
 def trim_guarantee(alpha: float, n_clients: int) -> dict[str, Any]:
-    """Return what the theorems on trimming say of this round, as fields of Diagnostics.
-
-    >>> trim_guarantee(0.25, 20)
-    {'covered': True, 'tolerates': 5, 'notes': ()}
-    """
+    """Return what the theorems on trimming say of this round, as fields of Diagnostics."""
     n_trimmed = trim_count(alpha, n_clients)
-    n_wanted = math.ceil(as_written(alpha) * n_clients - 1e-9)
-    notes: tuple[str, ...] = ()
+    n_wanted = whole_share(alpha, n_clients)
+    note = ""
     if n_trimmed == 0:
-        notes = (
-            f"nothing is trimmed (alpha={alpha}, {n_clients} clients): one client can move the mean anywhere",
+        note = (
+            f"nothing is trimmed (alpha={alpha}, {n_clients} clients): one client can move the mean anywhere"
         )
     elif n_wanted > n_trimmed:
-        notes = (
-            f"alpha={alpha} asks to trim {n_wanted} of {n_clients} at each end; only {n_trimmed} can be",
-        )
-    return {"covered": not notes, "tolerates": n_trimmed, "notes": notes}
+        note = f"alpha={alpha} asks to trim {n_wanted} of {n_clients} at each end; only {n_trimmed} can be"
+    return {"covered": not note, "tolerates": n_trimmed, "notes": (note,) if note else ()}
 
 
 def weight_notes(client_shares: NDArray[np.float64]) -> tuple[str, ...]:
-    """Return a warning where one client says that it holds more examples than all others together.
-
-    >>> weight_notes(np.array([0.9, 0.05, 0.05]))
-    ('one client claims 90% of all examples, and so of the weight',)
-    """
+    """Return a warning where one client says that it holds more examples than all others together."""
     largest = client_shares.max()
     if len(client_shares) > 1 and largest > 0.5 + 1e-9:
         return (f"one client claims {largest:.0%} of all examples, and so of the weight",)
@@ -89,11 +59,7 @@ def weight_notes(client_shares: NDArray[np.float64]) -> tuple[str, ...]:
 
 
 def shares(weights: ArrayLike | None, n_clients: int) -> NDArray[np.float64]:
-    """Return each client's share of all examples; equal shares where there are none.
-
-    >>> shares([10, 30], 2)
-    array([0.25, 0.75])
-    """
+    """Return each client's share of all examples; equal shares where there are none."""
     if weights is None:
         return np.full(n_clients, 1 / n_clients)
     try:
@@ -112,31 +78,8 @@ def shares(weights: ArrayLike | None, n_clients: int) -> NDArray[np.float64]:
 
 
 def check_positive(name: str, value: Any, *, or_zero: bool = False) -> None:
-    """Raise unless the setting is a finite number above zero.
-
-    >>> check_positive("clip", 2.0)
-    """
-    is_number = isinstance(value, Real | np.floating) and not isinstance(value, bool) and math.isfinite(value)
+    """Raise unless the setting is a finite number above zero, or zero if that is allowed."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     if not is_number or value < 0 or (value == 0 and not or_zero):
-        raise InputError(
-            f"{name} must be a finite number {'of at least' if or_zero else 'above'} 0; got {value!r}"
-        )
-
-
-def check_fraction(name: str, value: Any) -> None:
-    """Raise unless the setting is a number in [0, 1).
-
-    >>> check_fraction("momentum", 0.9)
-    """
-    check_positive(name, value, or_zero=True)
-    if value >= 1:
-        raise InputError(f"{name} must be in [0, 1); got {value!r}")
-
-
-def check_clients(rule: str, n_clients: int, *, at_least: int) -> None:
-    """Raise unless the rule is defined for so many clients.
-
-    >>> check_clients("mean_variance_mask", 3, at_least=2)
-    """
-    if n_clients < at_least:
-        raise TooFewClientsError(f"{rule} needs at least {at_least} clients; got {n_clients}")
+        bound = "of at least" if or_zero else "above"
+        raise InputError(f"{name} must be a finite number {bound} 0; got {value!r}")

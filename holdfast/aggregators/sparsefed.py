@@ -15,7 +15,7 @@ from ..updates.layout import PIECE, all_finite
 from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors
 from .outcome import outcome
-from .settings import check_fraction, check_positive
+from .settings import check_positive
 
 __all__ = ["SparseFedState", "sparsefed"]
 
@@ -24,11 +24,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class SparseFedState:
-    """What SparseFed keeps between rounds: flat momentum and error, and the client lengths seen so far.
-
-    >>> SparseFedState.start(3, np.dtype(np.float32)).error
-    array([0., 0., 0.], dtype=float32)
-    """
+    """What SparseFed keeps between rounds: flat momentum and error, and the client lengths seen so far."""
 
     momentum: Array
     error: Array
@@ -61,7 +57,9 @@ def sparsefed(
     check_positive("kept", kept)
     if kept > 1:
         raise InputError(f"kept, the share of coordinates that move, must be in (0, 1]; got {kept!r}")
-    check_fraction("momentum", momentum)
+    check_positive("momentum", momentum, or_zero=True)
+    if momentum >= 1:
+        raise InputError(f"momentum must be in [0, 1); got {momentum!r}")
     if max_norm is not None:
         check_positive("max_norm", max_norm)
     rows = rows_of(updates)
@@ -84,14 +82,9 @@ def sparsefed(
         update[piece] = np.where(moves, error[piece], 0)
         velocity[piece][moves] = 0
         error[piece][moves] = 0
+    seen = kernels.redirected(mean, rows, update)
     left = SparseFedState(velocity, error, seen_norms)
-    return outcome(
-        "sparsefed",
-        rows,
-        kernels.redirected(mean, rows, update),
-        state=left,
-        kept_fraction=n_moves / rows.dim,
-    )
+    return outcome("sparsefed", rows, seen, state=left, kept_fraction=n_moves / rows.dim)
 
 
 def _check_state(state: Any, dim: int) -> None:
@@ -104,11 +97,7 @@ def _check_state(state: Any, dim: int) -> None:
 
 
 def largest(values: Array, count: int) -> Iterator[NDArray[np.bool_]]:
-    """Yield, piece by piece, where the `count` values with the largest magnitudes are; ties go to the lowest.
-
-    >>> list(largest(np.array([1.0, -3.0, 2.0, 3.0]), 2))
-    [array([False,  True, False,  True])]
-    """
+    """Yield, piece by piece, where the `count` largest magnitudes are; ties go to the lowest coordinate."""
     threshold, n_ties = _threshold(values, count)
     for piece in _pieces(len(values)):
         magnitudes = _magnitudes(values[piece])

@@ -14,12 +14,7 @@ __all__ = ["memory_arrays", "restored_memory"]
 
 
 def memory_arrays(rule: Rule, memory: Memory) -> Arrays:
-    """Return what a defence remembers as named arrays: a rule's state must be one, or a dataclass of them.
-
-    >>> from holdfast import sparsefed
-    >>> memory_arrays(sparsefed, Memory(previous=np.ones(1)))
-    {'previous': array([1.])}
-    """
+    """Return what a defence remembers as named arrays: a rule's state must be one, or a dataclass of them."""
     state, arrays = memory.rule, {} if memory.previous is None else {"previous": memory.previous}
     if state is None:
         return arrays

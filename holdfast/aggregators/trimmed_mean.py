@@ -1,10 +1,11 @@
 """Trimmed mean: per coordinate, without the largest and the smallest values."""
 
 from .. import kernels
+from .._support.counting import trim_count
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
-from .settings import trim_count, trim_guarantee
+from .settings import trim_guarantee
 
 __all__ = ["trimmed_mean"]
 
@@ -20,6 +21,5 @@ def trimmed_mean(updates: Updates, *, alpha: float = 0.25) -> Aggregate:
     array([3.])
     """
     rows = rows_of(updates)
-    n_trimmed = trim_count(alpha, len(rows))
-    seen = kernels.trimmed_mean(rows, n_trimmed=n_trimmed)
+    seen = kernels.trimmed_mean(rows, n_trimmed=trim_count(alpha, len(rows)))
     return outcome("trimmed_mean", rows, seen, **trim_guarantee(alpha, len(rows)))

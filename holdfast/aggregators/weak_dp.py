@@ -7,7 +7,7 @@ from .. import kernels
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .geometry import clip_factors
-from .outcome import outcome
+from .outcome import weighted_sum
 from .settings import check_positive, shares, weight_notes
 
 __all__ = ["weak_dp"]
@@ -38,5 +38,5 @@ def weak_dp(
     client_shares = shares(weights, len(rows))
     client_weights = client_shares * clip_factors(norms, max_norm)
     blur = kernels.noise(rows, rng, sigma=sigma)
-    seen = kernels.combine(rows, client_weights, beside=(1.0, blur))
-    return outcome("weak_dp", rows, seen, client_weights=client_weights, notes=weight_notes(client_shares))
+    notes = weight_notes(client_shares)
+    return weighted_sum("weak_dp", rows, client_weights, beside=(1.0, blur), notes=notes)

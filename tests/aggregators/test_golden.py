@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from holdfast import aggregators, kernels
+from holdfast._support.counting import trim_count, votes_needed
 from holdfast.aggregators.geometry import cosines, squared_distances
 from holdfast.aggregators.krum import crowd_scores
-from holdfast.aggregators.settings import trim_count, votes_needed
 from holdfast.aggregators.sparsefed import SparseFedState
 from holdfast.lab.inference import confident, most_likely
-from holdfast.lab.training import stamp
+from holdfast.lab.training.triggers import stamp
 from holdfast.updates.rows import rows_of
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "aggregators.json").read_text())
@@ -68,9 +68,11 @@ def test_the_rule_gives_the_worked_result(case, monkeypatch):
     "case", [c for c in CASES if "scores" in c.get("expected_extra", {})], ids=lambda c: c["id"]
 )
 def test_krum_scores_and_choices_are_the_worked_ones(case, monkeypatch):
-    gram = kernels.gram(rows_of(np.array(case["G"], dtype=np.float64)))
-    distances = 1 - cosines(gram) if case["aggregator"] == "multi_krum_c" else squared_distances(gram)
-    assert_golden(crowd_scores(distances, case["params"]["f"]), case["expected_extra"]["scores"], 1e-12)
+    rows = rows_of(np.array(case["G"], dtype=np.float64))
+    by_angle = case["aggregator"] == "multi_krum_c"
+    distances = (lambda gram: 1 - cosines(gram)) if by_angle else squared_distances
+    scores = crowd_scores("krum", rows, case["params"]["f"], distances)
+    assert_golden(scores, case["expected_extra"]["scores"], 1e-12)
     chosen = np.flatnonzero(call(case, monkeypatch).diagnostics.client_weights)
     assert chosen.tolist() == np.atleast_1d(case["expected_extra"]["selected"]).tolist()
 

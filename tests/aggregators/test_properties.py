@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from holdfast import aggregators, fedavg, invariant, krum, median, multi_krum, rfa, sparsefed, trimmed_mean
-from holdfast.aggregators.settings import trim_count, votes_needed
+from holdfast._support.counting import trim_count, votes_needed
 from holdfast.updates import rows_of
 
 from .. import naive

@@ -2,16 +2,8 @@ import numpy as np
 import pytest
 
 from holdfast import InputError
-from holdfast.aggregators.settings import (
-    check_fraction,
-    check_positive,
-    check_whole,
-    mask_notes,
-    shares,
-    trim_count,
-    trim_guarantee,
-    votes_needed,
-)
+from holdfast._support.counting import check_whole, trim_count, votes_needed
+from holdfast.aggregators.settings import check_positive, mask_notes, shares, trim_guarantee, weight_notes
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 0.5, 0.6, 1, np.nan, np.inf])
@@ -56,16 +48,22 @@ def test_a_mask_that_does_nothing_or_stops_everything_is_pointed_out():
 
 
 def test_trimming_says_what_it_covers():
-    assert trim_guarantee(0.25, 20)["covered"]
+    assert trim_guarantee(0.25, 20) == {"covered": True, "tolerates": 5, "notes": ()}
     assert not trim_guarantee(0.0, 20)["covered"]
     assert "nothing is trimmed" in trim_guarantee(0.25, 2)["notes"][0]
     assert "only 1 can be" in trim_guarantee(0.45, 4)["notes"][0]
 
 
 def test_shares_add_up_even_for_extreme_counts():
+    assert shares([10, 30], 2).tolist() == [0.25, 0.75]
     assert shares([1e308, 1e308], 2).tolist() == [0.5, 0.5]
     assert shares([0, 0], 2).tolist() == [0.5, 0.5]
     assert shares(None, 4).sum() == 1
+
+
+def test_a_client_that_claims_most_examples_is_pointed_out():
+    assert "one client claims 90% of all examples" in weight_notes(np.array([0.9, 0.05, 0.05]))[0]
+    assert weight_notes(np.array([0.5, 0.5])) == weight_notes(np.array([1.0])) == ()
 
 
 @pytest.mark.parametrize("weights", [["a", "b"], [1, -1], [1, np.nan], [1, np.inf], [1, 2, 3], [[1, 2]]])
@@ -84,8 +82,3 @@ def test_counts_are_whole_numbers(value):
 def test_lengths_are_positive(value):
     with pytest.raises(InputError, match="max_norm must be a finite number above 0; got"):
         check_positive("max_norm", value)
-
-
-def test_a_fraction_stays_below_one():
-    with pytest.raises(InputError, match=r"momentum must be in \[0, 1\); got 1.0"):
-        check_fraction("momentum", 1.0)
