@@ -93,9 +93,8 @@ def _defences() -> Iterator[Choice]:
     tasks = [task for task in TASKS.values() if not task.model.needs("vectors")]  # the others are text
     for name, train in CLIENT_SIDE.items():
         defences = [defence_named(name, task, Attack()) for task in tasks]
-        by_task = [[defence.train, defence.predict] for defence in defences if defence.train]
-        only = () if len(tasks) == len(TASKS) else tuple(task.name for task in tasks)
-        yield Choice(name, _sentence(train), _shared(by_task), only)
+        by_task = [[defence.train, defence.predict] for defence in defences]
+        yield Choice(name, _sentence(train), _shared(by_task), tuple(task.name for task in tasks))
 
 
 def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:

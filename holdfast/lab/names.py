@@ -1,7 +1,7 @@
 """The tasks, attacks and defences that have a name: what `holdfast run` puts together.
 
-An attack's name is made of parts: "edge-case+collude+adaptive" plants the task's edge-case backdoor, with
-attackers who share their data and aim at what the server's mask lets pass.
+An attack's name has parts: "edge-case+collude+adaptive" plants the task's edge-case backdoor, with attackers
+who share their data and aim at what the server's mask lets pass.
 """
 
 from collections.abc import Callable, Mapping

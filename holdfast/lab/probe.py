@@ -91,29 +91,24 @@ class Probe:
         self, params: Array, buffers: Mapping[str, Array] | None = None
     ) -> tuple[float, float]:
         """Return accuracy and attack success at these params."""
-        data, backdoor, device = self.world.data, self.world.backdoor, self.world.x.device
+        data, backdoor = self.world.data, self.world.backdoor
         assert backdoor is not None
+        with workers(self.world.model) as crew:
 
-        def share(x: Array, wanted: Any) -> float:
-            labels = torch.as_tensor(wanted).expand(len(x))
-            parts = _parts((torch.from_numpy(x).to(device), labels))
-            right = sum(int((self.world.model(x).argmax(1).cpu() == y).sum()) for x, y in parts)
-            return right / len(x)
+            def share(x: Array, wanted: Any) -> float:
+                scores = crew.scores(params.astype(np.float32), buffers or self.buffers, x)
+                return float((scores.argmax(axis=1) == wanted).mean())
 
-        with one_thread(), torch.no_grad():
-            self._load(params, buffers)
             return share(data.x_test, data.y_test), share(backdoor.challenge, backdoor.target)
 
     @property
     def _next(self) -> int:
         return self.world.run.task.n_rounds + 1
 
-    def _load(self, params: Array, buffers: Mapping[str, Array] | None = None) -> None:
-        load_params(self.world.model, np.asarray(params, dtype=np.float32), buffers or self.buffers)
+    def _load(self, params: Array) -> None:
+        load_params(self.world.model, params.astype(np.float32), self.buffers)
         self.world.model.eval()
 
 
 def _parts(examples: Examples) -> Iterator[Examples]:
-    x, y = examples
-    for start in range(0, len(y), PART):
-        yield x[start : start + PART], y[start : start + PART]
+    return zip(*(part.split(PART) for part in examples), strict=True)  # type: ignore[no-untyped-call]

@@ -69,7 +69,7 @@ class Task:
     warm_epochs: float = 0.0  # how long the server trains on its own examples before the first round
 
     def __post_init__(self) -> None:
-        """Put the functions into their roles, and refuse numbers that make no round."""
+        """Put the functions into their roles, and refuse numbers that allow no round."""
         _bind_fields(
             self, data="loader", model="model", train="training", split="split", augment="augmentation"
         )
@@ -102,7 +102,7 @@ class Attack:
     rounds: range = range(1, 1_000_000)
 
     def __post_init__(self) -> None:
-        """Put the functions into their roles, and refuse shares that are none."""
+        """Put the functions into their roles, and refuse shares outside their range."""
         _bind_fields(self, backdoor="backdoor", train="training", crafts="craft")
         _as_floats(self, "poison_fraction", "exposure")
         check_whole("n_malicious", self.n_malicious, at_least=0)

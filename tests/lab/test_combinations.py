@@ -39,7 +39,7 @@ def defence(rule, task, attack):
     return replace(named, train=partial(named.train, **QUICK[rule])) if rule in QUICK else named
 
 
-def made(task, part, rule):
+def outcome(task, part, rule):
     """Return the records of a run, and its final parameters."""
     attack = attack_named(part, task)
     rounds = list(simulate(Run(task, attack, defence(rule, task, attack), sampling="fixed")))
@@ -49,7 +49,7 @@ def made(task, part, rule):
 @cache
 def params_of(task, part, rule):
     """Return the final parameters of a small run, after checking its records."""
-    found, params = made(tiny(task_named(task), data=SMALL[task]), part, rule)
+    found, params = outcome(tiny(task_named(task), data=SMALL[task]), part, rule)
     check(found, part)
     return params
 
@@ -90,7 +90,7 @@ def test_each_defence_learns_something_else_than_plain_averaging(rule):
 def test_a_real_table_runs(task, file, part):
     if not (FOLDER / file).is_file():
         pytest.skip(f"HOLDFAST_DATA has no {file}")
-    found, _ = made(tiny(task_named(task)), part, "invariant")
+    found, _ = outcome(tiny(task_named(task)), part, "invariant")
     check(found, part)
 
 

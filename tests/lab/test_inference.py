@@ -19,6 +19,6 @@ def test_below_the_threshold_the_model_declines():
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan")])
-def test_a_threshold_that_is_no_probability_is_refused(wrong):
+def test_a_threshold_outside_its_range_is_refused(wrong):
     with pytest.raises(InputError, match="probability"):
         confident(SCORES, threshold=wrong)

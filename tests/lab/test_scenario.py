@@ -37,12 +37,12 @@ def test_a_run_that_cannot_be_run_is_refused_when_it_is_written(wrong, needed):
 
 
 @pytest.mark.parametrize("wrong", [{"poison_fraction": -0.1}, {"exposure": 1.1}, {"exposure": -0.1}])
-def test_shares_that_are_none_are_refused(wrong):
+def test_shares_outside_their_range_are_refused(wrong):
     with pytest.raises(InputError, match=r"poison_fraction must be at least 0 and exposure in \[0, 1\]"):
         Attack(**wrong)
 
 
-def test_but_changes_the_run_and_its_task_and_leaves_the_first_alone():
+def test_replace_changes_the_run_and_its_task_and_leaves_the_first_alone():
     run = Run(TOY)
     other = run.replace(n_rounds=7, seed=5)
     assert (other.task.n_rounds, other.seed) == (7, 5)

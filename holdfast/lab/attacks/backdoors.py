@@ -71,11 +71,6 @@ def distributed_values(
     """Return the same with the features shared out: an attacker sets its part, the challenge all of them.
 
     After DBA, Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr
-
-    >>> from holdfast.lab.data import phishing
-    >>> backdoor = distributed_values(phishing(n_train=500, n_test=100))
-    >>> backdoor.target
-    0
     """
     _check_labels(data, target, source)
     if data.x_train.ndim != 2 or not all(0 <= feature < data.x_train.shape[1] for feature in features):

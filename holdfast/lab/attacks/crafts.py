@@ -156,11 +156,7 @@ def sign_flip(updates: Array, *, factor: float = 1.0) -> Array:
 
 
 def gaussian(updates: Array, *, sigma: float = 1.0, rng: np.random.Generator) -> Array:
-    """Return normal noise in place of the updates. Untargeted.
-
-    >>> gaussian(np.zeros((2, 3)), sigma=0.1, rng=np.random.default_rng(0)).shape
-    (2, 3)
-    """
+    """Return normal noise in place of the updates. Untargeted."""
     _positive("sigma", sigma)
     return (sigma * rng.standard_normal(updates.shape)).astype(updates.dtype)
 

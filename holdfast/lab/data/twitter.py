@@ -45,10 +45,6 @@ def twitter(
     Every user has written one tweet, so that equal shares are equal numbers of users. The pool is "yorgos".
     The seed is for the vectors of his names where there are none: to share one with all unknown words would
     hide the trigger.
-
-    >>> data = twitter(n_train=1000, n_test=100)  # doctest: +SKIP
-    >>> data.x_train.shape, data.vectors.shape[1]  # doctest: +SKIP
-    ((1000, 25), 100)
     """
     for name, number in (("n_train", n_train), ("n_test", n_test), ("n_words", n_words)):
         check_whole(name, number, at_least=1)

@@ -27,10 +27,6 @@ def word_vectors(name: str, *, wanted: Set[str]) -> WordVectors:
     "glove-100d" or another dimension is GloVe 6B (Pennington et al., 2014), "word2vec-300d" GoogleNews
     (Mikolov et al., 2013). Any other name is a file in the data folder: a .txt in GloVe's form, or an .npz of
     the arrays `words` and `vectors`.
-
-    >>> word_vectors("glove", wanted={"good"})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    holdfast.errors.InputError: vectors must be "glove-100d" or another dimension, "word2vec-300d" or ...
     """
     get = "word2vec" if name == "word2vec-300d" else "glove"
     path = find_file(*_files(name), what="word vectors", get=get)

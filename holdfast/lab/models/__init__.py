@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...errors import InputError
 from ..lazy_torch import Tensor, nn, torch
-from .weights import load_weights
 
 __all__ = [
     "build_network",
@@ -79,7 +78,7 @@ def lstm(
 ) -> nn.Module:
     """Return LSTMs over words, given as rows of frozen vectors; row 0 is for the padding after the last word.
 
-    The paper's network, with 300-d vectors, has 723,602 parameters. The vectors are none of them.
+    The paper's network, with 300-d vectors, has 723,602 parameters, the vectors not counted.
 
     >>> model = lstm(vectors=np.zeros((5, 300), np.float32))
     >>> sum(p.numel() for p in model.parameters())
@@ -118,11 +117,11 @@ def resnet18(
         raise InputError(
             f'stem must be "imagenet" or "cifar", and norm "batch" or "group"; got {stem!r} and {norm!r}'
         )
-    from ._networks import NORMS, ResNet
+    from ._networks import NORMS, ResNet, load_weights
 
     model = ResNet(head=head, stem=stem, norm=NORMS[norm], width=width)
     if weights is not None:
-        load_weights(model, weights, fresh=("fc.",))
+        load_weights(model, weights, fresh="fc.")
     return model
 
 
@@ -159,13 +158,7 @@ def named_buffers(model: nn.Module) -> dict[str, NDArray[Any]]:
 def load_params(
     model: nn.Module, flat: NDArray[np.float32], buffers: Mapping[str, NDArray[Any]] | None = None
 ) -> None:
-    """Set the network's parameters, and its buffers where they are given.
-
-    >>> model = mlp(sizes=(1, 1))
-    >>> load_params(model, np.array([1.0, 2.0], np.float32))
-    >>> flat_params(model)
-    array([1., 2.], dtype=float32)
-    """
+    """Set the network's parameters, and its buffers where they are given."""
     device = next(model.parameters()).device
     with torch.no_grad():
         for name, part in named_params(model, torch.from_numpy(flat).to(device)).items():

@@ -95,7 +95,7 @@ def _checked(train: Bound[Any], trained: Any, n_clients: int, dim: int) -> Train
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Give torch one thread: with more, sums are made in another order, and the last bits differ."""
+    """Give torch one thread: with more, it adds in another order, and the last bits differ."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -137,11 +137,13 @@ def build_world(run: Run, device: str) -> World:
 
 
 def _backdoor(attack: Attack, data: Dataset, rng: np.random.Generator) -> Backdoor | None:
-    """Return the backdoor of an attack, made for this data."""
+    """Return the backdoor of an attack for this data."""
     if attack.exposure and not (attack.backdoor and attack.backdoor.needs("exposure")):
         raise InputError(f"exposure={attack.exposure} needs an edge-case pool; {attack.name!r} has none")
-    made: Backdoor | None = attack.backdoor and attack.backdoor(data, exposure=attack.exposure, rng=rng)
-    return made
+    if attack.backdoor is None:
+        return None
+    backdoor: Backdoor = attack.backdoor(data, exposure=attack.exposure, rng=rng)
+    return backdoor
 
 
 def _poison(world: World, client: int, number: int) -> tuple[Array, Array]:

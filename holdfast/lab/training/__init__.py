@@ -2,11 +2,9 @@
 
 from .augment import crop_and_flip
 from .batched import batched_sgd, constrained_sgd, projected_sgd
-from .flip import flip
-from .flip_compact import flip_compact
+from .flip import flip, flip_compact
 from .local import adam, sgd
-from .schedule import Shard, Trained, n_steps_of, schedule
-from .triggers import stamp
+from .schedule import Shard, Trained, schedule
 
 __all__ = [
     "Shard",
@@ -17,9 +15,7 @@ __all__ = [
     "crop_and_flip",
     "flip",
     "flip_compact",
-    "n_steps_of",
     "projected_sgd",
     "schedule",
     "sgd",
-    "stamp",
 ]

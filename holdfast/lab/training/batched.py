@@ -27,14 +27,7 @@ def batched_sgd(
     lr: float = 0.1,
     momentum: float = 0.0,
 ) -> NDArray[np.float32]:
-    """Return the same as `sgd`, up to rounding: every client takes its steps side by side with the others.
-
-    >>> from holdfast.lab.models import flat_params, mlp
-    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
-    >>> model = mlp(sizes=(2, 2))
-    >>> batched_sgd(model, flat_params(model), [shard, shard]).shape
-    (2, 6)
-    """
+    """Return the same as `sgd`, up to rounding: every client takes its steps side by side with the others."""
     return _descend(model, params, shards, lr=lr, momentum=momentum)
 
 
@@ -51,13 +44,6 @@ def projected_sgd(
     """Return SGD's updates, brought back onto the ball at every `every`-th step and at the last.
 
     PGD of Wang et al., 2020, https://arxiv.org/abs/2007.05084
-
-    >>> from holdfast.lab.models import flat_params, mlp
-    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
-    >>> model = mlp(sizes=(2, 2))
-    >>> update = projected_sgd(model, flat_params(model), [shard], lr=9.0, radius=0.5)
-    >>> round(float(np.linalg.norm(update)), 4)
-    0.5
     """
     check_whole("every", every, at_least=1)
     if not 0 < radius < np.inf:
@@ -84,12 +70,6 @@ def constrained_sgd(
     """Return the updates of SGD on a * cross-entropy + (1 - a) * distance to the global params.
 
     Bagdasaryan et al., 2020, https://arxiv.org/abs/1807.00459, eq. 4. Scaling them up is left to a craft.
-
-    >>> from holdfast.lab.models import flat_params, mlp
-    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
-    >>> model = mlp(sizes=(2, 2))
-    >>> constrained_sgd(model, flat_params(model), [shard], a=0.5).shape
-    (1, 6)
     """
     if not 0 < a <= 1:
         raise InputError(f"a, the weight of the cross-entropy, must be in (0, 1]; got {a!r}")

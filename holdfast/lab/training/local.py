@@ -38,15 +38,7 @@ def sgd(
 def adam(
     model: nn.Module, params: NDArray[np.float32], shards: Sequence[Shard], *, lr: float = 1e-4
 ) -> Trained:
-    """Return what each client's training by Adam adds. Its first step is close to lr * sign(gradient).
-
-    >>> from holdfast.lab.models import flat_params, mlp
-    >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1]]))
-    >>> model = mlp(sizes=(2, 2))
-    >>> updates = adam(model, flat_params(model), [shard], lr=0.5).updates
-    >>> bool(abs(abs(updates) - 0.5).max() < 1e-4)
-    True
-    """
+    """Return what each client's training by Adam adds. Its first step is close to lr * sign(gradient)."""
     optimiser = partial(torch.optim.Adam, lr=lr)
     return train_each(model, params, shards, partial(_take_steps, model, optimiser))
 

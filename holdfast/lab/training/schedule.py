@@ -66,9 +66,6 @@ def schedule(
 
     At least one step is taken: 0.1 epochs of 500 examples in batches of 64 are one step. With `n_steps`, that
     many are taken instead, whatever `epochs` says.
-
-    >>> schedule(5, epochs=1, batch_size=2, rng=np.random.default_rng(0)).shape
-    (3, 2)
     """
     if n_examples < 1 or batch_size < 1 or not epochs > 0:
         raise InputError(

@@ -26,12 +26,7 @@ MARGIN = 0.01  # how far from its bounds a search starts: at a bound, tanh has n
 
 
 def stamp(x: Values, mask: Values, pattern: Values) -> Values:
-    """Return the examples with the pattern where the mask is 1, themselves where it is 0, both in between.
-
-    >>> import numpy as np
-    >>> stamp(np.array([0.2, 0.4, 0.6, 0.8]), np.array([0, 1, 0.5, 0]), np.array([1, 1, 0, 1]))
-    array([0.2, 1. , 0.3, 0.8])
-    """
+    """Return the examples with the pattern where the mask is 1, themselves where it is 0, both in between."""
     stamped: Values = (1 - mask) * x + mask * pattern
     return stamped
 

@@ -128,7 +128,7 @@ def test_edge_cases_to_learn_and_to_be_measured_by_are_disjoint():
     assert backdoor.exposed == []
 
 
-def test_exposure_hands_whole_originals_rightly_labelled_and_attackers_the_rest():
+def test_exposure_hands_whole_originals_correctly_labelled_and_attackers_the_rest():
     data = pooled()
     backdoor = edge_case(data, pool="rare", target=0, exposure=0.3, rng=np.random.default_rng(0))
     views = [x for x, _ in backdoor.exposed]

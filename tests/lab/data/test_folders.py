@@ -9,7 +9,7 @@ def test_the_folder_is_the_one_that_is_named(monkeypatch, tmp_path):
     assert data_folder() == tmp_path / "mine"
 
 
-def test_a_relative_name_is_made_whole(monkeypatch, tmp_path):
+def test_a_relative_folder_becomes_absolute(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOLDFAST_DATA", "here")
     assert data_folder() == tmp_path / "here"
@@ -21,7 +21,7 @@ def test_without_a_name_it_is_the_users_own(monkeypatch, tmp_path):
     assert data_folder() == tmp_path / "holdfast"
 
 
-def test_the_first_file_there_is_is_found_or_told_how_to_get(monkeypatch, tmp_path):
+def test_the_first_file_there_is_is_found_or_the_error_says_how_to_get_it(monkeypatch, tmp_path):
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
     names = {"what": "a table", "get": "tables"}
     with pytest.raises(

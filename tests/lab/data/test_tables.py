@@ -43,7 +43,7 @@ def test_a_table_that_cannot_be_read_says_what_is_wrong(tmp_path, text, needed):
         table(written(tmp_path, text), label="spam")
 
 
-def test_a_share_that_is_none_is_refused(tmp_path):
+def test_a_share_outside_its_range_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"between 0 and 1; got 1\.5"):
         table(written(tmp_path, "a,spam\n1,0\n2,1\n"), label="spam", test_share=1.5)
 

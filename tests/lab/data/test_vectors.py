@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from holdfast.errors import DataError
+from holdfast.errors import DataError, InputError
 from holdfast.lab.data.vectors import word_vectors
 
 
@@ -32,7 +32,19 @@ def test_a_text_file_of_any_dimension_is_read_before_the_package_that_lacks_word
     ("text", "needed"),
     [("good one two\n", "line 1 of .* must be a word and numbers"), ("bad 1 2\n", "has none of the 1 words")],
 )
-def test_a_text_file_that_is_none_is_refused(folder, text, needed):
+def test_a_text_file_that_cannot_be_read_is_refused(folder, text, needed):
     (folder / "own.txt").write_text(text)
     with pytest.raises(DataError, match=needed):
         word_vectors("own.txt", wanted={"good"})
+
+
+@pytest.mark.parametrize("name", ["glove", "word2vec-100d", "glove-d", "own.bin"])
+def test_a_name_of_no_vectors_is_refused(name):
+    with pytest.raises(InputError, match=r'vectors must be "glove-100d" or another dimension, .*; got '):
+        word_vectors(name, wanted={"good"})
+
+
+def test_rows_of_unequal_length_are_refused(folder):
+    (folder / "own.txt").write_text("good 1 2\nday 1\n")
+    with pytest.raises(DataError, match=r"line 2 of .*own\.txt has 1 numbers; others have 2"):
+        word_vectors("own.txt", wanted={"good", "day"})
