@@ -26,7 +26,7 @@ TASKS = ("phishing", "digits", "cifar10", "twitter")
 #: Public tables, beside the stand-in for the paper's own.
 REAL = ("phishing-urls", "spambase")
 
-#: Where an experiment is repeated that the paper made on CIFAR-10 alone.
+#: Where an experiment is repeated that the paper ran on CIFAR-10 alone.
 LIKE_CIFAR10 = ("phishing", "digits", "cifar10")
 
 #: The task that stands in for another where the paper measured only that one.
@@ -57,7 +57,7 @@ class Row:
     settings: Mapping[str, Any] = field(default_factory=dict)
     share: float | None = None  # of malicious clients, if not the task's own; 0 still measures the backdoor
     n_per_round: int | None = None
-    change: Callable[[Run, str], Run | None] | None = None  # of a run at a scale; None: it is not made
+    change: Callable[[Run, str], Run | None] | None = None  # of a run at a scale; None: there is no such run
     x: float | None = None  # where the row is in a figure
 
 

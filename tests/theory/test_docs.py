@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import theory
 from holdfast.theory import advise
 
 PAGE = Path(__file__).parents[2] / "docs" / "theory.md"
@@ -15,6 +16,12 @@ def test_the_examples_on_the_page_run():
     )
     assert tried > 0
     assert failed == 0
+
+
+def test_every_function_that_the_page_names_is_there():
+    named = set(re.findall(r"`([A-Za-z]+_[A-Za-z_]+)`", PAGE.read_text()))
+    assert len(named) > 10
+    assert named <= set(theory.__all__)
 
 
 def test_every_figure_on_the_page_is_there():
