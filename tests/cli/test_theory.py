@@ -38,6 +38,7 @@ def test_bad_samples_are_refused():
     assert "n_samples must be a whole number from 1 on; got 0" in result.output
 
 
+@pytest.mark.slow
 def test_figures_are_written(tmp_path):
     pytest.importorskip("matplotlib")
     result = run("figures", "--out", str(tmp_path))
