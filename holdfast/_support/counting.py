@@ -77,5 +77,5 @@ def check_whole(name: str, value: Any, *, at_least: int, at_most: int | None = N
     """
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < at_least or (at_most is not None and value > at_most):
-        bounds = f"from {at_least} on" if at_most is None else f"from {at_least} to {at_most}"
+        bounds = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
         raise InputError(f"{name} must be a whole number {bounds}; got {value!r}")

@@ -26,7 +26,7 @@ def n_threads() -> int:
     wanted = os.environ.get("HOLDFAST_THREADS")
     if wanted is not None:
         if not wanted.isdecimal() or int(wanted) < 1:
-            raise InputError(f"HOLDFAST_THREADS must be a whole number from 1 on; got {wanted!r}")
+            raise InputError(f"HOLDFAST_THREADS must be a whole number of at least 1; got {wanted!r}")
         return int(wanted)
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -92,7 +92,7 @@ def _workers(asked: str | None) -> tuple[int, str | None]:
         return n_threads(), asked
     if not asked.isdecimal() or int(asked) < 1:
         raise typer.BadParameter(
-            f"a number from 1 on, ray or ray://host:port; got {asked!r}", param_hint="--workers"
+            f"a number of at least 1, ray or ray://host:port; got {asked!r}", param_hint="--workers"
         )
     return int(asked), None
 

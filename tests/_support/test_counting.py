@@ -31,5 +31,5 @@ def test_whole_numbers_have_bounds():
     check_whole("n", np.int64(3), at_least=0, at_most=3)
     with pytest.raises(InputError, match="n must be a whole number from 0 to 3; got 4"):
         check_whole("n", 4, at_least=0, at_most=3)
-    with pytest.raises(InputError, match="n must be a whole number from 1 on; got True"):
+    with pytest.raises(InputError, match="n must be a whole number of at least 1; got True"):
         check_whole("n", True, at_least=1)

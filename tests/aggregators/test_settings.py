@@ -74,7 +74,7 @@ def test_weights_that_make_no_sense_are_refused(weights):
 
 @pytest.mark.parametrize("value", [-1, 1.0, "2", True, None])
 def test_counts_are_whole_numbers(value):
-    with pytest.raises(InputError, match="n_malicious must be a whole number from 0 on; got"):
+    with pytest.raises(InputError, match="n_malicious must be a whole number of at least 0; got"):
         check_whole("n_malicious", value, at_least=0)
 
 

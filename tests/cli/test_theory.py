@@ -35,7 +35,7 @@ def test_check_fails_where_a_formula_is_wrong(monkeypatch):
 def test_bad_samples_are_refused():
     result = run("check", "--samples", "0")
     assert result.exit_code == 1
-    assert "n_samples must be a whole number from 1 on; got 0" in result.output
+    assert "n_samples must be a whole number of at least 1; got 0" in result.output
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def test_how_images_are_augmented_can_be_set():
     ("settings", "needed"),
     [
         ({"epochs": "x"}, "epochs must be a number; got 'x'"),
-        ({"batch_size": 2.5}, "batch_size must be a whole number from 1 on; got 2.5"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number of at least 1; got 2.5"),
         ({"momentums": 0.1}, "no setting 'momentums'; did you mean 'momentum'"),
         ({"sgd.lr": 0.1}, r"no setting 'sgd\.lr'; did you mean 'batched_sgd\.lr'"),
         ({"exposure": 0.1}, "no setting 'exposure'"),

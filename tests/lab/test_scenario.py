@@ -23,10 +23,10 @@ def test_the_default_is_nobody_attacking_and_plain_averaging():
     [
         ({"n_per_round": 11}, "n_per_round must be a whole number from 1 to 10; got 11"),
         ({"n_per_round": 0}, "n_per_round must be a whole number from 1"),
-        ({"n_rounds": 0}, "n_rounds must be a whole number from 1 on; got 0"),
+        ({"n_rounds": 0}, "n_rounds must be a whole number of at least 1; got 0"),
         ({"batch_size": 2.5}, "batch_size must be a whole number"),
         ({"n_root": 0}, "n_root must be a whole number"),
-        ({"seed": -1}, "seed must be a whole number from 0 on; got -1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
         ({"sampling": "random"}, "sampling must be 'uniform' or 'fixed'; got 'random'"),
         ({"attack": Attack("many", 11)}, "n_malicious must be a whole number from 0 to 10; got 11"),
     ],

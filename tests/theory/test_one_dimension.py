@@ -215,8 +215,8 @@ def test_one_attacker_contests_every_coordinate_of_a_mean():
     ("call", "says"),
     [
         (lambda: SignRule(20, 10), "n_trimmed must be a whole number from 0 to 9; got 10"),
-        (lambda: SignRule(0), "n_clients must be a whole number from 1 on; got 0"),
-        (lambda: SignRule(5, 1, -1), "n_votes must be a whole number from 0 on; got -1"),
+        (lambda: SignRule(0), "n_clients must be a whole number of at least 1; got 0"),
+        (lambda: SignRule(5, 1, -1), "n_votes must be a whole number of at least 0; got -1"),
         (lambda: invariant_rule(20, tau=1.5, alpha=0.25), r"tau.* must be in \[0, 1\].* got 1.5"),
         (lambda: invariant_rule(20, tau=0.5, alpha=0.5), r"alpha.* must be in \[0, 0.5\).* got 0.5"),
         (lambda: outcome_by_flips(SignRule(5), n_attackers=6), "n_attackers .* from 0 to 5; got 6"),

@@ -35,5 +35,5 @@ def test_a_wrong_formula_is_told():
 
 
 def test_no_samples_are_refused():
-    with pytest.raises(InputError, match="n_samples must be a whole number from 1 on; got 0"):
+    with pytest.raises(InputError, match="n_samples must be a whole number of at least 1; got 0"):
         check_theory(n_samples=0)

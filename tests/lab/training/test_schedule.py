@@ -34,7 +34,7 @@ def test_a_fraction_of_an_epoch_is_its_share_of_steps_and_at_least_one(epochs, n
 def test_a_number_of_steps_goes_through_as_many_epochs_as_it_needs():
     np.testing.assert_array_equal(drawn(10, epochs=35, n_steps=7), drawn(10, epochs=3)[:7])
     np.testing.assert_array_equal(drawn(10, n_steps=2), drawn(10)[:2])
-    with pytest.raises(InputError, match="n_steps must be a whole number from 1 on; got 0"):
+    with pytest.raises(InputError, match="n_steps must be a whole number of at least 1; got 0"):
         drawn(10, n_steps=0)
 
 
