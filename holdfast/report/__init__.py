@@ -11,18 +11,7 @@ EXTRAS = {"jinja2": "report", "matplotlib": "report", "torch": "sim"}
 
 
 def check_installed(*packages: str) -> None:
-    """Raise an InputError that says what to install if some of these optional packages are absent.
-
-    >>> import sys
-    >>> kept, sys.modules["jinja2"] = sys.modules.get("jinja2"), None
-    >>> try:
-    ...     check_installed("jinja2", "matplotlib")
-    ... except InputError as error:
-    ...     print(error)
-    ... finally:
-    ...     _ = sys.modules.pop("jinja2") if kept is None else sys.modules.update(jinja2=kept)
-    jinja2 is not installed: pip install 'holdfast-fl[report]'
-    """
+    """Raise an InputError that says what to install if some of these optional packages are absent."""
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         extras = ",".join(dict.fromkeys(EXTRAS[name] for name in missing))

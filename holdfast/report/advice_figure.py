@@ -23,23 +23,12 @@ FLAWS = {
 
 
 def draw_region(advice: Advice, path: Path) -> Path:
-    """Write the map into a file and return where.
-
-    >>> import tempfile
-    >>> from holdfast.theory.adviser import advise
-    >>> draw_region(advise(n_clients=30, n_malicious=5), Path(tempfile.mkdtemp()) / "region.png").name
-    'region.png'
-    """
+    """Write the map into a file and return where."""
     return save(region_figure(advice), Path(path))
 
 
 def region_figure(advice: Advice) -> Any:
-    """Return the map.
-
-    >>> from holdfast.theory.adviser import advise
-    >>> region_figure(advise(n_clients=30, n_malicious=5)).axes[0].get_xlabel()
-    'α, share trimmed at each end'
-    """
+    """Return the map."""
     federation = advice.federation
     figure = new_figure(8.8, 4.6)
     axes = figure.subplots()

@@ -26,13 +26,7 @@ Series = Mapping[str, Sequence[float | None]]
 
 
 def curves(lines: Mapping[str, Sequence[Series]], *, title: str) -> Any:
-    """Return accuracy and attack success by round, one line per name: the mean of its runs in a band.
-
-    >>> rising = {"accuracy": [0.1, 0.9], "attack_success": [0.0, 0.5]}
-    >>> figure = curves({"median": [rising]}, title="digits")
-    >>> [float(y) for y in figure.axes[0].lines[0].get_ydata()]
-    [0.1, 0.9]
-    """
+    """Return accuracy and attack success by round, one line per name: the mean of its runs in a band."""
     figure = new_figure(10, 4.2)
     figure.suptitle(title, fontsize=11, x=0.01, ha="left", weight="bold")
     panels = figure.subplots(1, 2, sharex=True)
@@ -56,15 +50,7 @@ def curves(lines: Mapping[str, Sequence[Series]], *, title: str) -> Any:
 
 
 def sensitivity(experiment: Mapping[str, Any], *, scale: str) -> Any:
-    """Return accuracy and attack success over the values of one setting, one panel per task.
-
-    >>> spread = {"mean": 0.9, "low": 0.8, "high": 0.95}
-    >>> measured = {"accuracy": spread, "attack_success": None}
-    >>> cell = {"task": "digits", "stands_in_for": None, "x": 0.2, "measured": measured}
-    >>> experiment = {"title": "τ", "axis": "τ", "columns": ["digits"], "cells": [cell]}
-    >>> sensitivity(experiment, scale="cpu").axes[0].get_xlabel()
-    'τ'
-    """
+    """Return accuracy and attack success over the values of one setting, one panel per task."""
     cells = [cell for cell in experiment["cells"] if cell["measured"] is not None]
     tasks = [task for task in experiment["columns"] if any(cell["task"] == task for cell in cells)]
     figure = new_figure(1.2 + 3.6 * len(tasks), 3.6)

@@ -44,11 +44,7 @@ LARGE = 400_000
 
 
 def figures_of(experiment: Experiment, *, scale: str) -> dict[str, tuple[Any, str]]:
-    """Return the figures of an experiment by name, each with its caption; a table has none.
-
-    >>> figures_of({"name": "table1", "axis": None, "cells": [], "analyses": {}}, scale="cpu")
-    {}
-    """
+    """Return the figures of an experiment by name, each with its caption; a table has none."""
     found = {}
     if experiment["axis"] and any(cell["measured"] for cell in experiment["cells"]):
         caption = (
@@ -64,11 +60,7 @@ def figures_of(experiment: Experiment, *, scale: str) -> dict[str, tuple[Any, st
 
 
 def draw_figures(document: Mapping[str, Any], folder: Path, *, kind: str = "png") -> list[Path]:
-    """Draw the figures of all experiments into the folder, and return the files.
-
-    >>> draw_figures({"scale": "cpu", "experiments": []}, Path("figures"))
-    []
-    """
+    """Draw the figures of all experiments into the folder, and return the files."""
     scale = document["scale"]
     return [
         save(figure, folder / f"{name}.{kind}")
@@ -78,11 +70,7 @@ def draw_figures(document: Mapping[str, Any], folder: Path, *, kind: str = "png"
 
 
 def draw_curves(document: Mapping[str, Any], folder: Path, *, kind: str = "png") -> list[Path]:
-    """Draw accuracy and attack success by round, one file per measured column of a table; return the files.
-
-    >>> draw_curves({"experiments": [], "runs": {}}, Path("figures"), kind="svg")
-    []
-    """
+    """Draw accuracy and attack success by round, one file per measured column of a table."""
     drawn = []
     for one in document["experiments"]:
         for column in one["columns"]:
@@ -104,9 +92,6 @@ def pictures_of(experiment: Experiment, *, scale: str) -> list[dict[str, str]]:
     """Return the figures of an experiment as a page carries them: a data address, and the caption.
 
     As pictures, not even drawings can run a script.
-
-    >>> pictures_of({"name": "table1", "axis": None, "cells": [], "analyses": {}}, scale="cpu")
-    []
     """
     return [
         {"source": _address(figure), "caption": caption}

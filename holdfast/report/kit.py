@@ -25,12 +25,7 @@ ABSENT = "–"
 
 
 def render(template: str, *, data: Mapping[str, Any] | None = None, **values: Any) -> str:
-    """Return a page. The scripts draw what `data` holds; a page without data has no scripts.
-
-    >>> page = render("base.html", data={"client": "</script>"})
-    >>> page.count("</script>"), "\\\\u003c/script\\\\u003e" in page
-    (2, True)
-    """
+    """Return a page. The scripts draw what `data` holds; a page without data has no scripts."""
     check_installed("jinja2")
     own = files(__package__)
     style = own.joinpath("templates", "style.css").read_text("utf-8")
@@ -63,38 +58,22 @@ def _environment() -> "jinja2.Environment":
 
 
 def is_number(value: Any) -> bool:
-    """Return whether it can be shown as a number.
-
-    >>> is_number(0.5), is_number("0.5"), is_number(float("nan")), is_number(True)
-    (True, False, False, False)
-    """
+    """Return whether it can be shown as a number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def percent(share: Any) -> str:
-    """Return a share in percent, to a tenth; a dash for what is no number.
-
-    >>> percent(0.9876), percent(None)
-    ('98.8', '–')
-    """
+    """Return a share in percent, to a tenth; a dash for what is no number."""
     return f"{100 * share:.1f}" if is_number(share) else ABSENT
 
 
 def level(share: Any) -> int | None:
-    """Return a share in tenths, for the depth of a colour.
-
-    >>> level(0.96), level(7.0), level(None)
-    (10, 10, None)
-    """
+    """Return a share in tenths, for the depth of a colour."""
     return round(10 * min(max(share, 0.0), 1.0)) if is_number(share) else None
 
 
 def counted(numbers: Iterable[int], thing: str) -> str:
-    """Return how many, or from how few to how many.
-
-    >>> counted([3, 3], "seed"), counted([1, 3], "seed"), counted([1], "seed"), counted([], "seed")
-    ('3 seeds', '1 to 3 seeds', '1 seed', 'no seeds')
-    """
+    """Return how many, or from how few to how many."""
     known = sorted(set(numbers))
     if not known or known == [0]:
         return f"no {thing}s"
@@ -103,11 +82,7 @@ def counted(numbers: Iterable[int], thing: str) -> str:
 
 
 def part(value: Any, name: str) -> Any:
-    """Return what a mapping has under a name; None if it is no mapping, or has nothing there.
-
-    >>> part({"mean": 0.5}, "mean"), part(None, "mean")
-    (0.5, None)
-    """
+    """Return what a mapping has under a name; None if it is no mapping, or has nothing there."""
     return value.get(name) if isinstance(value, Mapping) else None
 
 

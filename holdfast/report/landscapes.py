@@ -20,11 +20,7 @@ BENIGN_CURVATURE, MALICIOUS_CURVATURE = np.array([0.12, 1.0]), np.array([1.0, 0.
 
 
 def landscapes() -> Any:
-    """Return figure 1: the minima, an honest client's loss, a malicious client's loss.
-
-    >>> len(landscapes().axes)
-    3
-    """
+    """Return figure 1: the minima, an honest client's loss, a malicious client's loss."""
     figure = new_figure(11, 3.05)
     overview, benign, malicious = figure.subplots(1, 3)
     _overview(overview)

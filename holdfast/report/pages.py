@@ -36,7 +36,7 @@ def results_page(document: Document, *, title: str = "What was measured") -> str
     >>> "Nothing was measured yet." in results_page({**document, "claims": [], "experiments": []})
     True
     """
-    claims = document["claims"]
+    claims, experiments = document["claims"], document["experiments"]
     verdicts = dict.fromkeys([*SIGNS, *(claim["verdict"] for claim in claims)], 0)
     same: dict[tuple[str, str], list[Document]] = {}
     for claim in sorted(claims, key=lambda claim: bool(claim["verdict"] == "not measured")):
@@ -45,38 +45,27 @@ def results_page(document: Document, *, title: str = "What was measured") -> str
     return render(
         "results.html",
         title=title,
-        data=_without_analyses(document),
+        data={**document, "experiments": [{**one, "analyses": {}} for one in experiments]},  # drawn already
         signs=SIGNS,
         verdicts=verdicts,
         claims=list(same.items()),
         sections=[
-            _section(one) | {"pictures": pictures_of(one, scale=document["scale"])}
-            for one in document["experiments"]
+            _section(one) | {"pictures": pictures_of(one, scale=document["scale"])} for one in experiments
         ],
-        heat=_heat_maps(document["experiments"]),
+        heat=_heat_maps(experiments),
     )
 
 
 def demo_page(
     document: Document, *, rules: Mapping[str, str], verdicts: Sequence[Mapping[str, str]], seed: int
 ) -> str:
-    """Return the page of the demo: what each rule does, by name, and its verdict in each experiment.
-
-    >>> "with seed 7" in demo_page({"experiments": [], "runs": {}}, rules={}, verdicts=[], seed=7)
-    True
-    """
+    """Return the page of the demo: what each rule does, by name, and its verdict in each experiment."""
     sections = [_section(one) for one in document["experiments"]]
     return render("demo.html", data=document, sections=sections, rules=rules, verdicts=verdicts, seed=seed)
 
 
 def round_page(document: Document) -> str:
-    """Return the page of one round: its diagnostics as a dictionary, and the facts beside them.
-
-    >>> from holdfast import Diagnostics
-    >>> told = Diagnostics(rule="median", clients=("<b>",)).as_dict()
-    >>> "<b>" in round_page({"base": "model.safetensors", "diagnostics": told}).partition("<h2>Clients")[2]
-    False
-    """
+    """Return the page of one round: its diagnostics as a dictionary, and the facts beside them."""
     told = document["diagnostics"]
     shown = {name: form for name, form in COLUMNS.items() if told[name] is not None}
     rows = [
@@ -94,15 +83,7 @@ def round_page(document: Document) -> str:
 
 
 def write_round(document: Document, path: Path) -> Path:
-    """Write the document of a round as JSON, and its page beside it; return where the page is.
-
-    >>> import tempfile
-    >>> from holdfast import Diagnostics
-    >>> told = Diagnostics(rule="median", clients=("ann",)).as_dict()
-    >>> path = Path(tempfile.mkdtemp()) / "round.json"
-    >>> write_round({"base": "b.safetensors", "diagnostics": told}, path).name
-    'round.html'
-    """
+    """Write the document of a round as JSON, and its page beside it; return where the page is."""
     page = path.with_suffix(".html" if path.suffix != ".html" else ".page.html")
     rendered = round_page(document)
     write_whole(path, json.dumps({"holdfast": __version__, **document}, indent=1).encode())
@@ -117,12 +98,6 @@ def _section(experiment: Document) -> dict[str, Any]:
         "grid": cells_by_row(experiment),
         "numbers": _flat({name: part for name, part in experiment["studies"].items() if name != "findings"}),
     }
-
-
-def _without_analyses(document: Document) -> dict[str, Any]:
-    """Return what the scripts read: the analyses behind a study are drawn already."""
-    plain = [{**one, "analyses": {}} for one in document["experiments"]]
-    return {**document, "experiments": plain}
 
 
 def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:

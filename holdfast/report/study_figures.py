@@ -20,12 +20,7 @@ PRINTED = (1000 / 11_689_512, 0.983, 0.0385)
 
 
 def landscape(analyses: Analyses) -> Any:
-    """Return the slopes of each exposure, and those towards the backdoor in one panel.
-
-    >>> slope = {"exposure": 0.0, "malicious": [0.0, 1.0], "random": [0.0, 0.1]}
-    >>> len(landscape([{"direction": "gradient", "distances": [0.0, 1.0], "slopes": [slope]}]).axes)
-    2
-    """
+    """Return the slopes of each exposure, and those towards the backdoor in one panel."""
     first = analyses[0]
     n_panels = len(first["slopes"]) + 1
     figure = new_figure(3.1 * n_panels, 3.5)
@@ -51,12 +46,7 @@ def landscape(analyses: Analyses) -> Any:
 
 
 def histogram(analyses: Analyses) -> Any:
-    """Return how many entries of the first malicious update are how large: all of them, and the small ones.
-
-    >>> bins = {"edges": [-1, 0, 1], "counts": [1, 2], "zoom_edges": [-1, 0, 1], "zoom_counts": [0, 1]}
-    >>> len(histogram([{"n_entries": 3, "share_above": {"1/10": 0.5}, **bins}]).axes)
-    2
-    """
+    """Return how large the entries of the first malicious update are: all of them, and the small ones."""
     first = analyses[0]
     figure = new_figure(9, 3.4)
     whole, zoom = figure.subplots(1, 2)
@@ -76,12 +66,7 @@ def histogram(analyses: Analyses) -> Any:
 
 
 def mimicry(analyses: Analyses) -> Any:
-    """Return what attackers gain in looks and lose in progress, by the share of entries they keep.
-
-    >>> point = {"n_kept": 1, "cosine": 0.9, "slowdown": 0.5}
-    >>> len(mimicry([{"n_entries": 10, "points": [point, {**point, "n_kept": 10}]}]).axes)
-    2
-    """
+    """Return what attackers gain in looks and lose in progress, by the share of entries they keep."""
     n_entries = analyses[0]["n_entries"]
     figure = new_figure(9, 3.6)
     shares = [point["n_kept"] / n_entries for point in analyses[0]["points"]]
@@ -107,12 +92,7 @@ def mimicry(analyses: Analyses) -> Any:
 
 
 def separation(analyses: Analyses) -> Any:
-    """Return distances from the hull of honest models, and the attack success of its points.
-
-    >>> far, success = {"malicious": 2.0, "left_out": [1.0, 0.9]}, {"malicious_success": 1.0}
-    >>> len(separation([{**far, **success, "mixed_success": [0.0, 0.1]}]).axes)
-    2
-    """
+    """Return distances from the hull of honest models, and the attack success of its points."""
     figure = new_figure(9, 3.6)
     far, success = figure.subplots(1, 2)
     for place, one in enumerate(analyses):

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -31,22 +31,13 @@ SUFFIXES = {"html": ".html", "markdown": ".md", "csv": ".csv", "latex": ".tex", 
 
 
 def check_format(format: str) -> None:
-    """Raise an InputError if a report has no such format.
-
-    >>> check_format("pdf")
-    Traceback (most recent call last):
-    holdfast.errors.InputError: a report's format must be one of html, markdown, csv, latex, json; got 'pdf'
-    """
+    """Raise an InputError if a report has no such format."""
     if format not in SUFFIXES:
         raise InputError(f"a report's format must be one of {', '.join(SUFFIXES)}; got {format!r}")
 
 
 def document_text(document: Mapping[str, Any], format: str) -> str:
-    """Return all tables of a document, one after the other; Markdown begins with the claims.
-
-    >>> document_text({"scale": "cpu", "experiments": []}, "csv")
-    ''
-    """
+    """Return all tables of a document, one after the other; Markdown begins with the claims."""
     if format == "json":
         return json.dumps(document, indent=1, allow_nan=False) + "\n"
     tables = [table_text(one, format, scale=document["scale"]) for one in document["experiments"]]
@@ -58,25 +49,14 @@ def document_text(document: Mapping[str, Any], format: str) -> str:
 
 
 def cells_by_row(experiment: Experiment) -> list[tuple[str, list[Cell | None]]]:
-    """Return every row of a table with its cells, in the order of the columns; None where there is none.
-
-    >>> cell = {"row": "Median", "column": "digits"}
-    >>> cells_by_row({"rows": ["Median"], "columns": ["phishing", "digits"], "cells": [cell]})
-    [('Median', [None, {'row': 'Median', 'column': 'digits'}])]
-    """
+    """Return every row of a table with its cells, in the order of the columns; None where there is none."""
     by_place = {(cell["row"], cell["column"]): cell for cell in experiment["cells"]}
     columns = experiment["columns"]
     return [(row, [by_place.get((row, column)) for column in columns]) for row in experiment["rows"]]
 
 
 def measured_text(cell: Cell) -> str:
-    """Return what was measured, as accuracy / attack success, with the deviation where there are seeds.
-
-    >>> spread = {"mean": 0.91234, "std": 0.01}
-    >>> cell = {"measured": {"accuracy": spread, "attack_success": None}, "n_seeds": 2, "n_wanted": 3}
-    >>> measured_text(cell)
-    '.912 ±.010 / - (2 of 3 seeds)'
-    """
+    """Return what was measured, as accuracy / attack success, with the deviation where there are seeds."""
     measured, n_seeds = cell["measured"], cell["n_seeds"]
     if measured is None:
         return NOT_MEASURED
@@ -86,11 +66,7 @@ def measured_text(cell: Cell) -> str:
 
 
 def printed_text(cell: Cell) -> str:
-    """Return what the paper prints there, as accuracy / attack success.
-
-    >>> printed_text({"printed": {"accuracy": 0.679, "attack_success": 0.717}, "stands_in_for": "cifar10"})
-    '.679 / .717 on cifar10'
-    """
+    """Return what the paper prints there, as accuracy / attack success."""
     if cell["printed"] is None:
         return ""
     numbers = " / ".join(_share(cell["printed"][name]) for name in NUMBERS)
@@ -98,34 +74,28 @@ def printed_text(cell: Cell) -> str:
 
 
 def table_text(experiment: Experiment, format: str, *, scale: str) -> str:
-    """Return a table in this format: markdown, csv or latex.
-
-    >>> nothing = {"name": "t", "title": "T", "note": "", "rows": [], "columns": [], "cells": []}
-    >>> table_text(nothing, "csv", scale="cpu").startswith("experiment,scale,row")
-    True
-    """
+    """Return a table in this format: markdown, csv or latex."""
     if format not in FORMATS:
         raise InputError(f"a table's format must be one of {', '.join(FORMATS)}; got {format!r}")
     return FORMATS[format](experiment, scale)
 
 
 def claims_text(claims: list[Mapping[str, Any]]) -> str:
-    """Return what holds of the claims, as a Markdown table.
-
-    >>> claims_text([]).splitlines()[0]
-    '| claim | task | verdict | numbers | scale |'
-    """
+    """Return what holds of the claims, as a Markdown table."""
     head = ("claim", "task", "verdict", "numbers", "scale")
     rows = [(f"{one['source']}: {one['text']}", *(str(one[name]) for name in head[1:])) for one in claims]
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-    return "\n".join(lines) + "\n"
+    return _markdown_table([head, *rows])
+
+
+def _markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return the rows, the first of which is the head."""
+    head, *rest = rows
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *rest))
 
 
 def _markdown(experiment: Experiment, scale: str) -> str:
-    head = ["", *experiment["columns"]]
-    rows = [[row, *cells] for row, cells in _grid(experiment)]
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-    return f"### {experiment['title']}\n\n{_legend(experiment, scale)}\n\n" + "\n".join(lines) + "\n"
+    table = _markdown_table([["", *experiment["columns"]], *_grid(experiment)])
+    return f"### {experiment['title']}\n\n{_legend(experiment, scale)}\n\n{table}"
 
 
 def _csv(experiment: Experiment, scale: str) -> str:
@@ -147,7 +117,7 @@ def _csv(experiment: Experiment, scale: str) -> str:
 
 def _latex(experiment: Experiment, scale: str) -> str:
     head = " & ".join(["", *map(_escaped, experiment["columns"])])
-    rows = [" & ".join(map(_escaped, [row, *cells])) for row, cells in _grid(experiment)]
+    rows = [" & ".join(map(_escaped, cells)) for cells in _grid(experiment)]
     body = " \\\\\n".join([head + " \\\\\n\\midrule", *rows] if rows else [head])
     caption = _escaped(f"{experiment['title']}. {_legend(experiment, scale)}")
     columns = "l" * (1 + len(experiment["columns"]))
@@ -169,8 +139,8 @@ def _legend(experiment: Experiment, scale: str) -> str:
     ).strip()
 
 
-def _grid(experiment: Experiment) -> list[tuple[str, list[str]]]:
-    return [(row, list(map(_cell_text, cells))) for row, cells in cells_by_row(experiment)]
+def _grid(experiment: Experiment) -> list[list[str]]:
+    return [[row, *map(_cell_text, cells)] for row, cells in cells_by_row(experiment)]
 
 
 def _cell_text(cell: Cell | None) -> str:

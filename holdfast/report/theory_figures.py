@@ -19,12 +19,7 @@ FLIPS = np.linspace(0.001, 0.4, 200)
 
 
 def draw_theory(folder: Path) -> list[Path]:
-    """Write all figures into the folder and return where they are.
-
-    >>> import tempfile
-    >>> [path.name for path in draw_theory(Path(tempfile.mkdtemp()))][:3]
-    ['f1-landscapes.png', 'f2-failures.png', 'f3-fltrust.png']
-    """
+    """Write all figures into the folder and return where they are."""
     figures = {
         "f1-landscapes": landscapes(),
         "f2-failures": failures(),
@@ -41,11 +36,7 @@ def draw_theory(folder: Path) -> list[Path]:
 
 
 def failures() -> Any:
-    """Return figure 2: FLTrust in two dimensions and the median in one, each turned by attackers.
-
-    >>> len(failures().axes)
-    2
-    """
+    """Return figure 2: FLTrust in two dimensions and the median in one, each turned by attackers."""
     figure = new_figure(10, 3.6)
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.5))
     _fltrust_failure(left)
@@ -101,11 +92,7 @@ def _median_failure(axes: Any) -> None:
 
 
 def fltrust_curve() -> Any:
-    """Return figure 3: what an attacker can win against FLTrust, searched and in closed form.
-
-    >>> fltrust_curve().axes[0].get_xlabel()
-    'angle θ between the honest update and the flat axis, in π'
-    """
+    """Return figure 3: what an attacker can win against FLTrust, searched and in closed form."""
     figure = new_figure(6.2, 4)
     axes = figure.subplots()
     theta = np.linspace(0, np.pi / 2, 241)
@@ -137,11 +124,7 @@ def fltrust_curve() -> Any:
 
 
 def printed_and_exact() -> Any:
-    """Return p- and p+ over the chance of a flip, as printed and exact; 20 clients, 4 attackers.
-
-    >>> len(printed_and_exact().axes)
-    2
-    """
+    """Return p- and p+ over the chance of a flip, as printed and exact; 20 clients, 4 attackers."""
     figure = new_figure(10, 3.8)
     left, right = figure.subplots(1, 2)
     _honest_way(left)

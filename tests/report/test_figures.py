@@ -71,6 +71,7 @@ for draw in (draw_curves, draw_figures):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_files_of_two_processes_are_the_same_to_the_byte(tmp_path, kind, monkeypatch):
     for name, hash_seed, time in (("a", "1", "1000000000"), ("b", "2", "1600000000")):

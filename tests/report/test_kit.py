@@ -11,6 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import InputError
+from holdfast.report import check_installed
 from holdfast.report.kit import SCRIPTS, counted, level, percent, render
 
 from .conftest import HOSTILE
@@ -82,6 +83,10 @@ def test_without_jinja_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(InputError, match=r"jinja2 is not installed: pip install 'holdfast-fl\[report\]'"):
         render("base.html")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    both = r"jinja2 and torch are not installed: pip install 'holdfast-fl\[report,sim\]'"
+    with pytest.raises(InputError, match=both):
+        check_installed("jinja2", "torch")
 
 
 @pytest.mark.parametrize("odd", [None, "0.5", float("nan"), float("inf"), True, [1], {}])
@@ -89,8 +94,17 @@ def test_what_is_no_number_is_a_dash(odd):
     assert (percent(odd), level(odd)) == ("–", None)
 
 
-def test_nothing_is_counted_as_none():
-    assert counted([0], "run") == "no runs"
+def test_shares_are_percents_and_depths_of_a_colour():
+    assert percent(0.9876) == "98.8"
+    assert [level(share) for share in (0.96, 7.0, -1)] == [10, 10, 0]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [([], "no runs"), ([0], "no runs"), ([1], "1 run"), ([3, 3], "3 runs"), ([1, 3], "1 to 3 runs")],
+)
+def test_numbers_are_counted_in_words(numbers, said):
+    assert counted(numbers, "run") == said
 
 
 def test_the_wheel_carries_what_pages_are_made_of(tmp_path):

@@ -3,11 +3,12 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from holdfast.report.advice_figure import FLAWS, _flaws
+from holdfast.report.advice_figure import FLAWS, _flaws, draw_region
 from holdfast.report.theory_figures import draw_theory, fltrust_curve
 from holdfast.theory import advise
 
 
+@pytest.mark.slow
 def test_all_figures_are_written_and_small_and_the_same_each_time(tmp_path):
     first = [path.read_bytes() for path in draw_theory(tmp_path / "a")]
     second = [path.read_bytes() for path in draw_theory(tmp_path / "b")]
@@ -25,3 +26,8 @@ def test_the_map_colours_the_region_of_the_advice(per_round):
     advice = advise(n_clients=100, n_malicious=10, n_per_round=per_round)
     safe = np.argwhere(_flaws(advice) == list(FLAWS).index("every risk as low as asked"))
     assert {(k, m) for m, k in safe.tolist()} == set(advice.region)
+
+
+def test_the_map_is_a_file_where_asked_for(tmp_path):
+    path = draw_region(advise(n_clients=30, n_malicious=5), tmp_path / "region.svg")
+    assert path.read_bytes().startswith(b"<?xml")

@@ -59,6 +59,7 @@ def test_a_stored_document_is_rendered_without_torch(tmp_path):
     assert titles_of_the_page(tmp_path, LOAD) == ["A small table: three defences"]
 
 
+@pytest.mark.slow
 def test_stored_results_are_read_and_rendered_without_torch(tmp_path):
     titles = titles_of_the_page(tmp_path, READ)
     assert titles[0] == "Table 8: share of malicious clients"
