@@ -167,7 +167,7 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
 )
 
 #: The share of clients that attack, and of poisoned examples that each adds to its own, where it is not a
-#: fifth and a half.
+#: fifth and a half. (Published with a distributed trigger: 5 in 64, of which digits learn nothing.)
 MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
 POISON: Mapping[str, float] = MappingProxyType({"twitter": 0.25})
 
