@@ -155,10 +155,10 @@ def _measured(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _aggregation(base: Path, clients: list[Path], rule: str, memory: str) -> Callable[[], Any]:
-    from holdfast import aggregators, bind
+    from holdfast import aggregators
     from holdfast.files import aggregate_files
 
-    bound = bind(getattr(aggregators, rule), **RULES[rule])
+    bound = getattr(aggregators, rule)(**RULES[rule])
     out = base.with_name("next.out")
     return lambda: aggregate_files(clients, bound, base=base, out=out, memory=memory)
 

@@ -27,8 +27,8 @@ class HoldfastError(Exception):
 class InputError(HoldfastError, ValueError):
     """Arrays or settings that make no sense; the message says what was needed and what came.
 
-    >>> from holdfast import bind, invariant
-    >>> bind(invariant, tua=0.6)
+    >>> from holdfast import invariant
+    >>> invariant(tua=0.6)
     Traceback (most recent call last):
     holdfast.errors.InputError: invariant has no setting 'tua'; did you mean 'tau'? It has: tau, alpha, strict
     """

@@ -2,7 +2,9 @@ import json
 
 import numpy as np
 
-from holdfast import Diagnostics, Dropped, bind, defend, invariant, krum_trimmed_mean, rows_of
+from holdfast import Diagnostics, defend, invariant, krum_trimmed_mean
+from holdfast.diagnostics import Dropped
+from holdfast.updates import rows_of
 
 
 def round_with_an_attacker():
@@ -37,7 +39,7 @@ def test_shares_are_those_of_a_count_by_hand():
 
 
 def test_rows_left_out_by_a_selection_are_measured_too():
-    said = defend(round_with_an_attacker(), bind(krum_trimmed_mean, n_malicious=2), explain=True).diagnostics
+    said = defend(round_with_an_attacker(), krum_trimmed_mean(n_malicious=2), explain=True).diagnostics
     assert said.trimmed_share[9] == 1
     assert len(said.norms) == 10
 
