@@ -160,7 +160,7 @@ def of_byzfl() -> list[Contender]:
         "multi_krum": lambda n: byzfl.MultiKrum(n_malicious(n)),
         "rfa": lambda n: (
             byzfl.GeometricMedian()
-        ),  # three steps of Weiszfeld; holdfast goes on until it converges
+        ),  # three steps of Weiszfeld; holdfast continues until it converges
     }
     forms = {"byzfl numpy": "matrix", "byzfl torch": "tensor"}
     return [Contender(rule, peer, form, call) for peer, form in forms.items() for rule, call in rules.items()]

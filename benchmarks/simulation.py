@@ -1,6 +1,6 @@
 """Rounds a second of the simulator, beside a bare PyTorch loop and Flower's simulation engine.
 
-All train as many clients a round on the same shards, with one network, batch size and learning rate, then
+All train as many clients per round on the same shards, with one network, batch size and learning rate, then
 average and test. Holdfast and the loops are called by turns in this process at equal threads; Flower's engine
 runs by itself right after, its rounds timed at the server from one test to the next, without its start.
 

@@ -69,7 +69,7 @@ def lines(summary: Summary, n_clients: int, dim: int) -> list[str]:
 
 
 def notes(summary: Summary, n_clients: int, dim: int) -> list[str]:
-    """Return what the table does not show, a sentence a line."""
+    """Return what the table does not show, one sentence per line."""
     said = [
         "`invariant` stands beside the others' trimmed mean, which is a part of it: nobody else has it.",
         "A dash: the peer has no such rule, or cannot do it at this size.",

@@ -29,7 +29,7 @@ def measure_all(cases: list[Case], store: Store, *, repeat_for: float | None = N
     updates = Updates(first.n_clients, first.dim) if first.kind != "first_call" else None
     for number, case in enumerate(cases):
         print("start", number, flush=True)
-        # Ends the process even inside compiled code; the runner sees why, and goes on with the next case.
+        # Ends the process even inside compiled code; the runner sees why, and continues with the next case.
         signal.alarm(CASE_LIMIT)
         contender = known[case.contender]
         try:

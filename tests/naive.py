@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the rules: plain loops over coordinates and clients, one formula a line."""
+"""Slow, obvious twins of the rules: plain loops over coordinates and clients, one formula per line."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A training that was stopped goes on from its checkpoint to the same bits, with the rounds counted on."""
+"""A training that was stopped resumes from its checkpoint to the same bits, with the rounds counted on."""
 
 import numpy as np
 import pytest

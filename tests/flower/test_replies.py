@@ -1,4 +1,4 @@
-"""Each hostile reply is dropped by name and reason; the round goes on as if the node had not been there."""
+"""Each hostile reply is dropped by name and reason; the round continues as if the node had not been there."""
 
 import logging
 

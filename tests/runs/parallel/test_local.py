@@ -79,7 +79,7 @@ def test_workers_end_with_a_parent_that_is_killed_even_within_a_round(tmp_path):
             return
         time.sleep(0.05)
     os.kill(worker, signal.SIGKILL)
-    pytest.fail("the worker goes on")
+    pytest.fail("the worker continues")
 
 
 def is_alive(pid):
