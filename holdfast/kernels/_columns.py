@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from ._blocks import WIDTH, clear, load, workspace
 from ._forms import RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
+from ._lanes import add_product, lane_sum, take, zeros
 from ._machine import compiled, inner, larger, smaller
-from ._sums import measure, squared_length
+from ._sums import measure
 
 __all__ = ["sweep"]
 
@@ -104,7 +105,8 @@ def aggregate(plan: Plan, work: Work, at: int, width: int, made: Made) -> None:
         if plan.needs_range:
             middle_range(work.buffer, first, last, made.low, made.high)
             for c in range(WIDTH):
-                made.values[c] = min(max(made.values[c], np.float64(made.low[c])), np.float64(made.high[c]))
+                low, high = np.float64(made.low[c]), np.float64(made.high[c])
+                made.values[c] = smaller(larger(made.values[c], low), high)
 
 
 @inner
@@ -138,14 +140,18 @@ def count_against(rows: Array, made: Made, found: Found) -> None:
 
 @inner
 def explain(
-    original: Array, signs: Array, width: int, out: Array, number: int, made: Made, found: Found
+    original: Array, signs: Array, at: int, width: int, number: int, out: Array, made: Made, found: Found
 ) -> None:
-    """Measure all rows of a block, `out` being its result; columns past the width count nowhere."""
+    """Measure all rows of a block against its result in `out`; columns past the width count nowhere."""
     n_rows = found.opposed.size
     for c in range(WIDTH):
         made.majority[c] = np.int32(signs[c] > 0) - np.int32(signs[c] < 0)
-        made.values[c] = out[c] if c < width else 0.0
-    found.squares[number, n_rows] += squared_length(made.values, original)
+        made.values[c] = out[at + c] if c < width else 0.0
+    squares = zeros(original)
+    for c in range(0, WIDTH, 4):
+        x = take(made.values, np.uint64(c))
+        squares = add_product(squares, x, x)
+    found.squares[number, n_rows] += lane_sum(squares)
     for c in range(width):
         turn = np.uint64(c) & np.uint64(3)
         found.consistency[turn * np.uint64(n_rows + 1) + np.uint64(abs(signs[np.uint64(c)]))] += 1
@@ -160,7 +166,7 @@ def sweep(source: Source, plan: Plan, start: int, stop: int, cell: int, out: Arr
     original = np.empty(work.buffer.size if plan.explain else 0, out.dtype)
     made = Made(
         np.empty(WIDTH),
-        np.empty(WIDTH, np.bool_),
+        np.empty(WIDTH, np.int32),
         np.empty(WIDTH, out.dtype),
         np.empty(WIDTH, out.dtype),
         np.empty(WIDTH, out.dtype),
@@ -176,6 +182,4 @@ def sweep(source: Source, plan: Plan, start: int, stop: int, cell: int, out: Arr
         aggregate(plan, work, at, width, made)
         found.kept[0] += write(plan, made, out, at, width)
         if plan.explain:
-            explain(
-                original, work.signs, width, out[at : at + width], at // cell - start // cell, made, found
-            )
+            explain(original, work.signs, at, width, at // cell - start // cell, out, made, found)

@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Return the function compiled on first use, or as it was left on disk by an earlier process."""
-    loop = njit(nogil=True, error_model="numpy")(function)
+    loop = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     if not config.DISABLE_JIT:
         keep_on_disk(loop)
     return loop

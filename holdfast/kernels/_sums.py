@@ -10,7 +10,7 @@ from ._forms import Source, Work
 from ._lanes import add, add_product, lane_sum, take, zeros
 from ._machine import compiled, inner
 
-__all__ = ["gram", "measure", "projections", "squared_length"]
+__all__ = ["gram", "measure", "projections"]
 
 Array = NDArray[Any]
 
@@ -36,16 +36,6 @@ def measure(
             d2, d3 = add_product(d2, x2, take(update, c2)), add_product(d3, x3, take(update, c3))
         squares[row] += lane_sum(add(add(s0, s1), add(s2, s3)))
         dots[row] += lane_sum(add(add(d0, d1), add(d2, d3)))
-
-
-@inner
-def squared_length(values: Array, like: Array) -> Any:
-    """Return the sum of squares of values that fit the type of `like`; their number is a multiple of 4."""
-    squares = zeros(like)
-    for column in range(0, values.size, 4):
-        x = take(values, np.uint64(column))
-        squares = add_product(squares, x, x)
-    return lane_sum(squares)
 
 
 @inner
