@@ -19,10 +19,10 @@ BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-ch
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
 
-test: $(VENV)/.dev $(VENV)/.kernels
+test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q
 
-test-nvflare: $(VENV)/.dev $(VENV)/.kernels $(NVFLARE)/.ready
+test-nvflare: $(VENV)/.dev $(NVFLARE)/.ready
 	HOLDFAST_NVFLARE_PYTHON=$(abspath $(NVFLARE)/bin/python) $(BIN)/python -m pytest -q tests/test_examples.py
 
 check: $(VENV)/.dev
@@ -31,16 +31,16 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
 
-bench-files: $(BENCH)/.ready $(BENCH)/.kernels
+bench-files: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks.files --out benchmarks/results/files.json
 
-bench: $(BENCH)/.ready $(BENCH)/.kernels
+bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks.aggregation --sizes $(SIZES) $(if $(FRESH),--fresh)
 
-bench-flower: $(BENCH)/.ready $(BENCH)/.kernels
+bench-flower: $(BENCH)/.ready
 	FLWR_TELEMETRY_ENABLED=0 $(BENCH)/bin/python -m benchmarks.flower
 
-bench-simulation: $(BENCH)/.ready $(BENCH)/.kernels
+bench-simulation: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks.simulation
 
 docs: $(VENV)/.dev
@@ -73,13 +73,6 @@ $(NVFLARE)/.ready: pyproject.toml constraints.txt
 	$(NVFLARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'nvflare>=2.7,<3'
 	@touch $@
 
-# Numba's cache does not notice a change in a function that is called from another file.
-$(VENV)/.kernels: | $(VENV)/bin/python
-$(BENCH)/.kernels: | $(BENCH)/.ready
-$(VENV)/.kernels $(BENCH)/.kernels: $(wildcard holdfast/kernels/*.py)
-	@find holdfast/kernels -name '*.nb[ic]' -delete
-	@touch $@
-
 clean:
-	find holdfast/kernels -name '*.nb[ic]' -delete
+	find holdfast -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf $(VENV) $(BENCH) $(NVFLARE) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,8 +1,4 @@
-"""Compiles the loops before anything else, so that every process of a test runs the same code.
-
-Two processes that compile at the same time, with an empty cache, may split a sum over lanes differently, and
-then differ in the last digit of a dot product.
-"""
+"""Compiles the loops before anything else: the processes that tests start find them on disk."""
 
 import os
 from pathlib import Path
