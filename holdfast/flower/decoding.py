@@ -1,4 +1,4 @@
-"""From Flower's arrays to NumPy's, read in place. An attacker writes every byte of them.
+"""From Flower's arrays to NumPy's, read in place, and back. An attacker writes every byte of the first.
 
 Flower holds an array as the bytes of an .npy file, beside a shape and a type that are declared. The file's
 header is matched, never evaluated, and nothing is allocated: what comes back is a view of the bytes.
@@ -11,12 +11,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from flwr.app import Array
+from flwr.app import Array, ArrayRecord
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..updates.layout import Unfit
 
-__all__ = ["Code", "Refusal", "encoded", "numbers_in"]
+__all__ = ["Code", "Refusal", "model_arrays", "model_record", "numbers_in", "shortened"]
 
 #: What np.save writes, in one spelling. A header that is longer than this cannot be a model's.
 HEADER = re.compile(
@@ -28,11 +29,7 @@ MAGIC = b"\x93NUMPY"
 
 
 class Code(enum.IntEnum):
-    """Why a reply was not used: the number that stands in `holdfast-dropped-codes`. None is used twice.
-
-    >>> Code(5).name
-    'SHAPE'
-    """
+    """Why a reply was not used: the number that stands in `holdfast-dropped-codes`. None is used twice."""
 
     ERROR = 1  # the node reported an error instead of a result
     UNREADABLE = 2  # no content, or what cannot be read at all
@@ -60,9 +57,6 @@ def numbers_in(array: Array, *, like: NDArray[Any] | None = None) -> NDArray[Any
     """Return the numbers that lie in an array's bytes, as a view; `like` is the model's own array.
 
     Raises Refusal if they are not what is declared, or of another shape or kind than the model's.
-
-    >>> numbers_in(Array(np.ones((1, 2), dtype=np.float32)))
-    array([[1., 1.]], dtype=float32)
     """
     if array.stype != "numpy.ndarray":
         raise Refusal(Code.TYPE, f"serialised as {shortened(array.stype)}, not as numpy.ndarray")
@@ -87,21 +81,27 @@ def numbers_in(array: Array, *, like: NDArray[Any] | None = None) -> NDArray[Any
     return flat.reshape(held[::-1]).T if is_fortran else flat.reshape(held)
 
 
-def encoded(values: NDArray[Any]) -> Array:
-    """Return the numbers as Flower sends them.
+def model_arrays(record: ArrayRecord) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the server's own model by name, as views."""
+    found = {}
+    for name, array in record.items():
+        try:
+            found[name] = numbers_in(array)
+        except Refusal as reason:
+            raise InputError(f"the global model's array {name!r} cannot be read: {reason}") from None
+    return found
 
-    >>> encoded(np.ones(3)).shape
-    (3,)
-    """
-    return Array(np.asarray(values))
+
+def model_record(arrays: dict[str, NDArray[Any]]) -> ArrayRecord:
+    """Return the arrays as Flower sends them, in the same order; the dict is emptied on the way, for room."""
+    record = ArrayRecord()
+    for name in list(arrays):
+        record[name] = Array(np.asarray(arrays.pop(name)))
+    return record
 
 
 def shortened(given: object, length: int = 60) -> str:
-    """Return what a stranger wrote in one short line that is safe to log.
-
-    >>> shortened("one" * 40, 12)
-    "'oneoneon..."
-    """
+    """Return what a stranger wrote in one short line that is safe to log."""
     said = repr(given)
     return said if len(said) <= length else said[: length - 3] + "..."
 

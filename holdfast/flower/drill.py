@@ -103,13 +103,7 @@ class Drill:
         return np.concatenate([x, bad]), np.concatenate([y, np.full(len(bad), backdoor.target, y.dtype)])
 
     def part(self, context: Context) -> str | None:
-        """Return the name of the attack that this node plays, None if it is honest; raise if it must not.
-
-        >>> from flwr.app import RecordDict
-        >>> honest = Context(run_id=1, node_id=2, node_config={}, state=RecordDict(), run_config={})
-        >>> Drill({"nan": Attack("nan")}).part(honest) is None
-        True
-        """
+        """Return the name of the attack that this node plays, None if it is honest; raise if it must not."""
         name = context.node_config.get("drill") or _by_partition(context)
         if not name:
             return None
@@ -137,21 +131,12 @@ class Drill:
 
 
 def nan(updates: Array) -> Array:
-    """Return NaN in place of the updates.
-
-    >>> nan(np.zeros((1, 2)))
-    array([[nan, nan]])
-    """
+    """Return NaN in place of the updates."""
     return np.full_like(updates, np.nan)
 
 
 def fail(updates: Array) -> Array:
-    """Raise instead of sending: the server gets an error reply.
-
-    >>> fail(np.zeros((1, 2)))
-    Traceback (most recent call last):
-    RuntimeError: this node fails, as the drill asks
-    """
+    """Raise instead of sending: the server gets an error reply."""
     raise RuntimeError("this node fails, as the drill asks")
 
 
@@ -159,8 +144,6 @@ def crash(updates: Array) -> Array:
     """End the process at once, after training: the server gets no reply from the app, not even an error.
 
     For the deployment engine. On the simulation engine it takes a worker of all nodes down: use `fail`.
-
-    >>> crash(np.zeros((1, 2)))  # doctest: +SKIP
     """
     LOG.warning("DRILL: this process ends here")
     logging.shutdown()

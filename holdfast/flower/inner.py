@@ -1,10 +1,11 @@
-"""The strategy inside: it samples nodes and, if the user gave one, steps from the defended model."""
+"""What the server adds: a strategy that samples nodes and may step from the model, and its own training."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from flwr.app import Array as FlowerArray
 from flwr.app import ArrayRecord, Message, MessageType, MetricRecord, RecordDict
 from flwr.serverapp.strategy import FedAvg, Strategy
 from numpy.typing import NDArray
@@ -12,9 +13,13 @@ from numpy.typing import NDArray
 from .._support.lookup import nearest
 from ..errors import InputError
 from ..updates.layout import all_finite
-from .decoding import Refusal, encoded, numbers_in
+from .decoding import Refusal, numbers_in
 
-__all__ = ["sampler_of", "stepped_by"]
+__all__ = ["Reference", "own_update", "sampler_of", "stepped_by"]
+
+Array = NDArray[Any]
+#: Given the global model, by name, returns the same after the server's own training on data it trusts.
+Reference = Callable[[dict[str, Array]], Mapping[str, Any] | Sequence[Any]]
 
 
 def sampler_of(inner: Strategy | None, sampling: dict[str, Any]) -> Strategy:
@@ -33,12 +38,7 @@ def sampler_of(inner: Strategy | None, sampling: dict[str, Any]) -> Strategy:
 
 
 def stepped_by(
-    inner: Strategy,
-    defended: ArrayRecord,
-    metrics: MetricRecord,
-    number: int,
-    *,
-    params: Mapping[str, NDArray[Any]],
+    inner: Strategy, defended: ArrayRecord, metrics: MetricRecord, number: int, *, params: Mapping[str, Array]
 ) -> ArrayRecord | None:
     """Return what the inner strategy makes of the defended model, as of one honest reply; None if not finite.
 
@@ -61,5 +61,22 @@ def stepped_by(
             values = values.astype(own.dtype, copy=False)
         if not all_finite(values):
             return None
-        record[name] = encoded(values)
+        record[name] = FlowerArray(values)
     return record
+
+
+def own_update(model: Mapping[str, Array], trained_by: Reference) -> dict[str, Array]:
+    """Return the update that the server's own training makes of its model."""
+    trained = trained_by({name: np.array(own) for name, own in model.items()})
+    if not isinstance(trained, Mapping):
+        trained = dict(zip(model, trained, strict=False))
+    update = {}
+    for name, own in model.items():
+        values = np.asarray(trained[name], own.dtype) if name in trained else None
+        if values is None or values.shape != own.shape:
+            raise InputError(
+                f"reference must return the whole model after training; {name!r} has the shape {own.shape},"
+                f" and {'nothing' if values is None else values.shape} came back"
+            )
+        update[name] = values - own if own.dtype.kind == "f" else own  # a buffer, which no rule looks at
+    return update

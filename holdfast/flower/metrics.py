@@ -94,11 +94,7 @@ def averaged_metrics(
 
 
 def diagnosed(said: Diagnostics) -> dict[str, Any]:
-    """Return what a rule said of its round, as numbers under names of the strategy's own.
-
-    >>> diagnosed(Diagnostics(rule="median", clients=(7, 8), tolerates=0))
-    {'holdfast-aggregated': 1, 'holdfast-used': 2, 'holdfast-nodes': [7, 8], 'holdfast-tolerates': 0}
-    """
+    """Return what a rule said of its round, as numbers under names of the strategy's own."""
     found: dict[str, Any] = {
         "aggregated": int(said.aggregated),
         "used": len(said.clients),
@@ -118,11 +114,7 @@ def diagnosed(said: Diagnostics) -> dict[str, Any]:
 
 
 def left_out(refused: Sequence[Refused], odd: list[int]) -> dict[str, MetricRecordValues]:
-    """Return which replies were not used, and the codes that say why; and whose metrics do not all count.
-
-    >>> left_out([], [7])["holdfast-odd-metrics-nodes"]
-    [7]
-    """
+    """Return which replies were not used, and the codes that say why; and whose metrics do not all count."""
     return {
         OWN + "dropped": len(refused),
         OWN + "dropped-nodes": [one.node for one in refused],

@@ -52,8 +52,8 @@ def sorted_replies(
         node = -1
         try:
             node = int(message.metadata.src_node_id)
-            if _is_notice(message, node, asked):
-                continue
+            if node == SUPERLINK_NODE_ID and node not in asked and message.has_error():
+                continue  # the SuperLink itself says that a node is gone: it is silent, and not named
             if node in seen or node not in asked:
                 raise Refusal(Code.UNASKED, "a second reply" if node in seen else "was not asked")
             seen.add(node)
@@ -65,11 +65,6 @@ def sorted_replies(
     good.sort(key=lambda reply: reply.node)  # who answers first must not change a bit of the result
     silent = [Refused(node, Code.SILENT, "no reply came") for node in sorted({*asked} - seen)]
     return good, [*refused, *silent]
-
-
-def _is_notice(message: Message, node: int, asked: Collection[int]) -> bool:
-    """Return whether the SuperLink itself says that a node is gone; that node is silent, and not named."""
-    return node == SUPERLINK_NODE_ID and node not in asked and bool(message.has_error())
 
 
 def _read(message: Message, node: int, model: Mapping[str, Array] | None, count_key: str) -> Reply:

@@ -21,11 +21,10 @@ from ..diagnostics import Diagnostics, Dropped
 from ..errors import InputError
 from ..screening import screen
 from ..updates.forms import BUFFERS
-from .decoding import Code
-from .inner import sampler_of, stepped_by
+from .decoding import Code, model_arrays, model_record
+from .inner import Reference, own_update, sampler_of, stepped_by
 from .metrics import OWN, averaged_metrics, capped_examples, common_metrics, diagnosed, left_out
-from .model import Reference, model_arrays, model_record, own_update
-from .progress import Standing, load_progress, restore_inner, save_progress
+from .progress import Standing, load_progress, save_progress
 from .replies import Refused, Reply, sorted_replies
 
 __all__ = ["Robust"]
@@ -105,9 +104,7 @@ class Robust(Strategy):
         self._record, self._model = arrays, model_arrays(arrays)
         screen({}, base=self._model, buffers=self.buffers)  # raises before nodes train what cannot be used
         number = server_round + self._rounds_before
-        messages = list(self.inner.configure_train(number, arrays, config, grid))
-        self._asked = {message.metadata.dst_node_id for message in messages}
-        return messages
+        return self._asking(self.inner.configure_train(number, arrays, config, grid))
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
@@ -142,9 +139,7 @@ class Robust(Strategy):
     ) -> Iterable[Message]:
         """Let the inner strategy sample nodes."""
         number = server_round + self._rounds_before
-        messages = list(self.inner.configure_evaluate(number, arrays, config, grid))
-        self._asked = {message.metadata.dst_node_id for message in messages}
-        return messages
+        return self._asking(self.inner.configure_evaluate(number, arrays, config, grid))
 
     def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
         """Return the metrics of all usable replies, averaged by examples, and who was left out."""
@@ -173,9 +168,8 @@ class Robust(Strategy):
         """Run the rounds, with `resume` those that the checkpoint has not seen; num_rounds counts all."""
         self._state, before = Memory(), 0
         if self.resume and self.checkpoint is not None and self.checkpoint.exists():
-            progress = load_progress(self.checkpoint, rule=self.rule, like=initial_arrays)
+            progress = load_progress(self.checkpoint, rule=self.rule, inner=self.inner, like=initial_arrays)
             initial_arrays, self._state, before = progress.arrays, progress.memory, progress.round
-            restore_inner(self.inner, progress)
             flower_log(INFO, "Resuming after round %d of %d", before, num_rounds)
         self._rounds_before = before
         evaluate = evaluate_fn and (lambda number, arrays: evaluate_fn(number + before, arrays))
@@ -199,6 +193,12 @@ class Robust(Strategy):
             history.clear()
             history.update(shifted)
         return result
+
+    def _asking(self, messages: Iterable[Message]) -> list[Message]:
+        """Return the messages, and remember whom they ask."""
+        sent = list(messages)
+        self._asked = {message.metadata.dst_node_id for message in sent}
+        return sent
 
     @property
     def _count_key(self) -> str:

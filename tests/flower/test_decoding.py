@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flwr.app import Array
 
-from holdfast.flower.decoding import Refusal, encoded, numbers_in, shortened
+from holdfast.flower.decoding import Refusal, model_arrays, model_record, numbers_in, shortened
 
 from .hostile import header, npy
 
@@ -38,10 +38,14 @@ def test_a_file_of_the_second_version_is_read():
     np.testing.assert_array_equal(numbers_in(array), np.zeros((4, 3)))
 
 
-def test_what_is_encoded_is_decoded():
-    for values in (np.float64(3.0), np.arange(6).reshape(2, 3).T, np.ones((2, 2), np.float16)):
-        np.testing.assert_array_equal(numbers_in(encoded(values)), values)
-        np.testing.assert_array_equal(encoded(values).numpy(), values)
+def test_a_model_comes_back_from_its_record_and_is_not_held_twice():
+    model = {"a": np.float64(3.0), "b": np.arange(6).reshape(2, 3).T, "c": np.ones((2, 2), np.float16)}
+    given = dict(model)
+    found = model_arrays(model_record(given))
+    assert given == {}
+    assert list(found) == list(model)
+    for name, values in model.items():
+        np.testing.assert_array_equal(found[name], values)
 
 
 @pytest.mark.parametrize(
@@ -66,3 +70,4 @@ def test_a_lie_about_the_size_costs_no_memory(data):
 def test_what_strangers_write_is_shortened_to_one_line():
     assert "\n" not in shortened("a\nb")
     assert len(shortened("x" * 10_000)) == 60
+    assert shortened("one" * 40, 12) == "'oneoneon..."

@@ -11,6 +11,8 @@ from holdfast.flower import Code
 from .federation import RUN_LIMIT, START_LIMIT, federation, needs_engines
 from .security import Security
 
+pytestmark = pytest.mark.engines
+
 PARTS = {0: "", 1: "", 2: 'drill="backdoor"', 3: 'drill="nan"', 4: 'drill="crash"'}
 ATTACKER, NAN, CRASHING = 2, 3, 4
 

@@ -14,6 +14,8 @@ from holdfast.flower import Code
 
 from .federation import federation, needs_engines
 
+pytestmark = pytest.mark.engines
+
 PARTS = "2:backdoor 3:nan 4:fail"
 FIVE_NODES = ("--federation-config", "num-supernodes=5 client-resources-num-cpus=1")
 CIFAR10 = Path(os.environ.get("HOLDFAST_DATA", "")) / "cifar10_subset_12k.npz"
