@@ -1,4 +1,5 @@
-# make demo, make test, make check: each sets up .venv with what it needs, once.
+# make demo, make test, make quick, make check: each sets up .venv with what it needs, once.
+# make quick: the tests that take seconds, without engines and browsers.
 # make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
 # make bench-flower: the Flower strategy beside Flower's own. make bench-simulation: rounds beside bare loops and Flower.
 # make bench-files: aggregating 20 files of 100 million parameters against reading them. Needs 9 GB of disk.
@@ -14,13 +15,16 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test test-nvflare check bench bench-files bench-flower bench-simulation docs clean
+.PHONY: demo test quick test-nvflare check bench bench-files bench-flower bench-simulation docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q
+
+quick: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -m "not slow and not engines and not browser"
 
 test-nvflare: $(VENV)/.dev $(NVFLARE)/.ready
 	HOLDFAST_NVFLARE_PYTHON=$(abspath $(NVFLARE)/bin/python) $(BIN)/python -m pytest -q tests/test_examples.py
