@@ -60,11 +60,7 @@ class Header:
 
 
 def encoded(tensors: dict[str, tuple[str, tuple[int, ...]]], metadata: dict[str, str]) -> Header:
-    """Return the header of a new file with these tensors (type and shape), one after the other.
-
-    >>> [tensor.stop - tensor.start for tensor in encoded({"w": ("F32", (2, 3))}, {}).tensors]
-    [24]
-    """
+    """Return the header of a new file with these tensors (type and shape), one after the other."""
     entries: dict[str, Any] = {METADATA: metadata} if metadata else {}
     at = 0
     for name, (type_name, shape) in tensors.items():
@@ -90,17 +86,11 @@ def header_length(first: bytes, file_size: int, limit: int = MAX_HEADER) -> int:
 
 
 def parsed(raw: bytes, file_size: int) -> Header:
-    """Return the header, its first 8 bytes included; Unfit if anything in it is not as it must be.
-
-    >>> parsed(b"\\x02\\x00\\x00\\x00\\x00\\x00\\x00\\x00{}", 10).tensors
-    ()
-    """
-    length = header_length(raw, file_size, MAX_HEADER)
+    """Return the header, its first 8 bytes included; Unfit if anything in it is not as it must be."""
+    length = header_length(raw, file_size)
     if raw[8:9] != b"{":
         raise Unfit("has a header that is not a JSON object")
     entries = strict_json(raw[8 : 8 + length])
-    if not isinstance(entries, dict):
-        raise Unfit("has a header that is not a JSON object")
     metadata = entries.pop(METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise Unfit("has metadata that are not strings")
@@ -113,29 +103,27 @@ def parsed(raw: bytes, file_size: int) -> Header:
             raise Unfit(f"has tensors that {what} before {tensor.name!r}")
         at = tensor.stop
     if at != file_size:
-        raise Unfit(f"has {file_size} bytes, but its header tells of {at}")
+        raise Unfit(f"has {file_size} bytes, but its header describes {at}")
     return Header(raw[: 8 + length], tuple(tensors), metadata)
 
 
-def strict_json(text: bytes) -> Any:
+def strict_json(text: bytes, where: str = "a header") -> Any:
     """Return what the JSON says; Unfit if it is not JSON, or says something twice."""
     try:
         return json.loads(text.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
-    except Unfit:
-        raise
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
-        raise Unfit(f"has a header that is not JSON: {str(error)[:80]}") from None
+        raise Unfit(f"has {where} that is not JSON: {str(error)[:80]}") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) != len(pairs):
-        raise Unfit("says something twice in its header")
+        raise ValueError("it says something twice")
     return entries
 
 
 def _no_constant(name: str) -> Any:
-    raise Unfit(f"has {name} in its header")
+    raise ValueError(f"it holds {name}")
 
 
 def _tensor(name: str, entry: Any, data: int) -> Tensor:

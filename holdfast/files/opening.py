@@ -27,7 +27,6 @@ __all__ = ["Checkpoint", "StoredFile", "StoredTensor", "open_from_client", "open
 
 Array = NDArray[Any]
 
-MAX_INDEX = 100_000_000  # bytes of an index.json
 #: A client's header may be longer than the base's by metadata and other spelling, not by more.
 HEADER_SLACK = 1 << 20
 
@@ -73,11 +72,6 @@ class StoredTensor:
     def size(self) -> int:
         """How many numbers it holds."""
         return math.prod(self.shape)
-
-    @property
-    def n_bytes(self) -> int:
-        """How many bytes they take."""
-        return self.size * self.dtype.itemsize
 
     @property
     def layer(self) -> Layer:
@@ -128,11 +122,6 @@ class Checkpoint:
             for tensor in header.tensors
         }
 
-    @property
-    def header_bytes(self) -> int:
-        """The length of all headers."""
-        return sum(len(header.raw) for header in self.headers)
-
 
 #: Files with their headers, and the content and the name of their index, if they have one.
 Read = tuple[list[tuple[StoredFile, Header]], bytes | None, str]
@@ -150,8 +139,9 @@ def open_own(path: Path, *, name: str) -> Checkpoint:
 
 def open_from_client(path: Path, base: Checkpoint) -> Checkpoint:
     """Return what a client sent; Unfit if it is no checkpoint."""
+    header_bytes = sum(len(header.raw) for header in base.headers)
     try:
-        return _checkpoint(path, follow=False, limit=16 * base.header_bytes + HEADER_SLACK)
+        return _checkpoint(path, follow=False, limit=16 * header_bytes + HEADER_SLACK)
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):  # not the client's doing
             raise
@@ -199,10 +189,10 @@ def _in_folder(path: Path, folder: int, flags: int, limit: int) -> Read:
 def _indexed(path: Path, name: str, folder: int, flags: int, limit: int) -> Read:
     """Return the files of an index, which must hold just the tensors that it says they hold."""
     with _opened(name, folder, flags) as (fd, size):
-        if size > min(MAX_INDEX, limit):
+        if size > min(MAX_HEADER, limit):
             raise Unfit(f"has an index of {size} bytes, more than are allowed")
         content = os.pread(fd, size, 0)
-    entries = strict_json(content)
+    entries = strict_json(content, "an index")
     places = entries.get("weight_map") if isinstance(entries, dict) else None
     if not isinstance(places, dict) or not places or not all(isinstance(at, str) for at in places.values()):
         raise Unfit(f"has an index, {name}, without a weight_map")
@@ -212,7 +202,7 @@ def _indexed(path: Path, name: str, folder: int, flags: int, limit: int) -> Read
     read = [_file(path / shard, shard, folder, flags, limit) for shard in shards]
     held = {(t.name, shard) for shard, (_, header) in zip(shards, read, strict=True) for t in header.tensors}
     if set(places.items()) != held:
-        raise Unfit(f"has an index, {name}, that tells of other tensors than its files hold")
+        raise Unfit(f"has an index, {name}, that describes other tensors than its files hold")
     return read, content, name
 
 

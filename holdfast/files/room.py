@@ -20,7 +20,7 @@ __all__ = ["Room", "Watch", "check_unchanged", "n_bytes_of"]
 
 Array = NDArray[Any]
 
-#: Told of every step of a pass: its number, the cells that are done, and how many there are.
+#: Called at every step of a pass, with its number, the cells that are done, and how many there are.
 Watch = Callable[[int, int, int], None]
 
 #: What the interpreter and the compiled code take for themselves.
@@ -30,11 +30,7 @@ UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 
 
 def n_bytes_of(text: str) -> int:
-    """Return a size as people write it, in bytes.
-
-    >>> n_bytes_of("1GB"), n_bytes_of("1.5 GiB")
-    (1000000000, 1610612736)
-    """
+    """Return a size as people write it, in bytes."""
     number = text.strip().rstrip("BKMGTIbkmgti")
     unit = text.strip()[len(number) :].upper()
     try:
@@ -48,11 +44,7 @@ def n_bytes_of(text: str) -> int:
 
 @dataclass(eq=False)
 class Room:
-    """The home of rows that lie in files: passes are done here, in bounded memory.
-
-    >>> Room(Path("."), n_bytes_of("1GB")).empty(3, np.dtype(np.float32)).size
-    3
-    """
+    """The home of rows that lie in files: passes are done here, in bounded memory."""
 
     folder: Path  # for what does not fit
     memory: int  # bytes
@@ -76,7 +68,7 @@ class Room:
     def run(self, rows: Rows, job: Job, out: Array | None) -> Total:
         """Do a pass over all rows, and see afterwards that nobody wrote to their files meanwhile."""
         self.n_passes += 1
-        total = added(job, self.watched(rows.dim, self.parts(rows, job, out)))
+        total = added(job, self._watched(rows.dim, self.parts(rows, job, out)))
         check_unchanged(rows)
         return total
 
@@ -93,9 +85,8 @@ class Room:
             )
 
     def n_workers(self, rows: Rows) -> int:
-        """Return how many threads there is room for: at most two a core, as some wait for the disk."""
-        cell = (len(rows) + 1) * CELL * rows.dtype.itemsize
-        needed = max(cell, READ_BYTES)
+        """Return how many threads there is room for: at most two per core, as some wait for the disk."""
+        needed = max((len(rows) + 1) * CELL * rows.dtype.itemsize, READ_BYTES)
         least = OWN + 4 * needed
         if self.memory < least:
             raise InputError(
@@ -104,8 +95,7 @@ class Room:
             )
         return max(1, min(2 * n_threads(), (self.memory - OWN) // (4 * needed)))
 
-    def watched(self, dim: int, found: Iterable[Part]) -> Iterator[Part]:
-        """Yield the parts as they come, and tell how far they have come."""
+    def _watched(self, dim: int, found: Iterable[Part]) -> Iterator[Part]:
         n_cells, n_done = -(-dim // CELL), 0
         for part in found:
             yield part

@@ -69,7 +69,7 @@ def open_round(
     counts = None if weights is None else sample_counts(weights, names)
     trained, beside = _split(base, only, buffers)
     layout = _layout(base, trained)
-    n_bytes = sum(base.tensors[name].n_bytes for name in beside)
+    n_bytes = sum(tensor.size * tensor.dtype.itemsize for tensor in _arrays(base, beside))
     home.check_holds(len(clients) * n_bytes, "the buffers of all clients")
     arrays, held, sent, stay, dropped = [], [], [], [], []
     for name, path, count in zip(names, clients, counts or [1] * len(names), strict=True):
@@ -92,11 +92,7 @@ def open_round(
 
 
 def client_names(clients: Sequence[Path]) -> tuple[str, ...]:
-    """Return what the clients are called: their files' bare names, or whole paths if two of these are alike.
-
-    >>> client_names([Path("clients/ann.safetensors"), Path("bob/model.safetensors.index.json")])
-    ('ann', 'model')
-    """
+    """Return what the clients are called: their files' bare names, or whole paths if two are alike."""
     if not clients:
         raise InputError("a round needs at least one client's file")
     whole = [str(path) for path in clients]
@@ -178,9 +174,9 @@ def _named(names: list[str]) -> str:
 def sample_counts(path: Path, names: Sequence[str]) -> list[Any]:
     """Return each client's count of examples, as the JSON file has it: what it says is checked later."""
     try:
-        counts = strict_json(path.read_bytes())
+        counts = strict_json(path.read_bytes(), "content")
     except Unfit as reason:
-        raise DataError(f"weights, {path}, {reason}".replace("a header that is", "content that is")) from None
+        raise DataError(f"weights, {path}, {reason}") from None
     except OSError as error:
         raise DataError(f"weights, {path}, cannot be read: {error.strerror}") from None
     if not isinstance(counts, dict):

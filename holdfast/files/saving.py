@@ -58,18 +58,8 @@ def load_tensors(path: str | Path) -> dict[str, Array]:
 
 
 def save_memory(path: Path, rule: Rule, memory: Memory) -> None:
-    """Write what a rule remembers, whole or not at all.
-
-    >>> import tempfile
-    >>> from holdfast import centered_clipping
-    >>> from holdfast.files.room import Room
-    >>> path = Path(tempfile.mkdtemp()) / "state.safetensors"
-    >>> save_memory(path, centered_clipping, Memory(previous=np.ones(2)))
-    >>> load_memory(path, centered_clipping, Room(path.parent, 10**9)).previous
-    array([1., 1.])
-    """
-    metadata = {"holdfast": "state", "rule": rule.name}
-    save_tensors(path, memory_arrays(rule, memory), metadata=metadata)
+    """Write what a rule remembers, whole or not at all."""
+    save_tensors(path, memory_arrays(rule, memory), metadata={"holdfast": "state", "rule": rule.name})
 
 
 def load_memory(path: Path, rule: Rule, home: Home) -> Memory:

@@ -71,13 +71,12 @@ def draw_figures(document: Mapping[str, Any], folder: Path, *, kind: str = "png"
 
 def draw_curves(document: Mapping[str, Any], folder: Path, *, kind: str = "png") -> list[Path]:
     """Draw accuracy and attack success by round, one file per measured column of a table."""
+    finished = {key: run["series"] for key, run in document["runs"].items() if run["finished"]}
     drawn = []
     for one in document["experiments"]:
         for column in one["columns"]:
             lines = {
-                cell["row"]: [
-                    document["runs"][key]["series"] for key in cell["keys"] if _finished(document, key)
-                ]
+                cell["row"]: [finished[key] for key in cell["keys"] if key in finished]
                 for cell in one["cells"]
                 if cell["column"] == column and cell["measured"]
             }
@@ -104,7 +103,3 @@ def _address(figure: Any) -> str:
     if len(content) > LARGE:
         kind, content = "png", file_content(figure, "png")
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
-
-
-def _finished(document: Mapping[str, Any], key: str) -> bool:
-    return key in document["runs"] and bool(document["runs"][key]["finished"])

@@ -37,13 +37,13 @@ def edited(path, change):
 @hostile
 def truncated(path):
     path.write_bytes(path.read_bytes()[:-5])
-    return "but its header tells of"
+    return "but its header describes"
 
 
 @hostile
 def longer_than_it_says(path):
     path.write_bytes(path.read_bytes() + b"more")
-    return "but its header tells of"
+    return "but its header describes"
 
 
 @hostile
@@ -281,4 +281,4 @@ def an_index_that_lies(path):
     path.with_suffix(".moved").rename(path / "model-1.safetensors")
     index = {"weight_map": {"a.weight": "model-1.safetensors"}}
     (path / "model.safetensors.index.json").write_text(json.dumps(index))
-    return "tells of other tensors than its files hold"
+    return "describes other tensors than its files hold"

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -8,6 +9,7 @@ from holdfast import aggregators as a
 from holdfast import defend, invariant, median
 from holdfast.errors import DataError, InputError
 from holdfast.files import aggregate_files, load_tensors, save_tensors
+from holdfast.files.round import client_names
 
 from ..rules import RULES, named
 from .rounds import assert_same, in_memory, some_models, write_round
@@ -85,7 +87,7 @@ def test_a_state_of_another_rule_or_a_damaged_one_is_an_error(tmp_path):
         aggregate_files(clients, a.centered_clipping, **files)
     raw = files["state"].read_bytes()
     files["state"].write_bytes(raw[:-3])
-    with pytest.raises(DataError, match=r"the state, .* has .* bytes, but its header tells of"):
+    with pytest.raises(DataError, match=r"the state, .* has .* bytes, but its header describes"):
         aggregate_files(clients, a.sparsefed, **files)
     save_tensors(
         files["state"], {"state.error": np.ones(2)}, metadata={"holdfast": "state", "rule": "sparsefed"}
@@ -113,6 +115,14 @@ def test_what_a_rule_cannot_do_without_is_asked_for(tmp_path):
         aggregate_files(clients, a.fltrust, reference=tmp_path / "own.safetensors", **files)
 
 
+def test_clients_are_called_as_their_files_or_by_whole_paths_if_two_are_alike():
+    assert client_names([Path("a/ann.safetensors"), Path("b/model.safetensors.index.json")]) == (
+        "ann",
+        "model",
+    )
+    assert client_names([Path("a/m.safetensors"), Path("b/m.safetensors")])[1] == "b/m.safetensors"
+
+
 def test_sample_counts_weigh_as_in_memory_capped_and_an_impossible_one_drops_its_client(tmp_path):
     base, models = some_models(4)
     at, clients = write_round(tmp_path, base, models)
@@ -127,7 +137,8 @@ def test_sample_counts_weigh_as_in_memory_capped_and_an_impossible_one_drops_its
     for content, match in (
         ("{}", "has no count for 'c00' and 3 more"),
         ("[1]", "one JSON object"),
-        ("{", "JSON"),
+        ("{", "has content that is not JSON"),
+        ('{"c00": 1, "c00": 2}', "has content that is not JSON: it says something twice"),
     ):
         (tmp_path / "counts.json").write_text(content)
         with pytest.raises(DataError, match=match):

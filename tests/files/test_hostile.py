@@ -33,8 +33,8 @@ class Interrupted(Room):
 
     deed = None
 
-    def watched(self, dim, found):
-        for number, part in enumerate(super().watched(dim, found)):
+    def parts(self, rows, job, out):
+        for number, part in enumerate(super().parts(rows, job, out)):
             if self.deed is not None and number == 0:
                 self.deed, deed = None, self.deed
                 deed()

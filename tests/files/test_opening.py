@@ -52,5 +52,7 @@ def test_too_many_open_files_are_not_the_clients_fault(path, monkeypatch):
 
 def test_a_damaged_file_of_the_servers_own_is_an_error_with_its_name(path):
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(DataError, match=r"the base, .*m.safetensors, has \d+ bytes, but its header tells of"):
+    with pytest.raises(
+        DataError, match=r"the base, .*m.safetensors, has \d+ bytes, but its header describes"
+    ):
         open_own(path, name="the base")

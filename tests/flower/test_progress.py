@@ -29,7 +29,7 @@ def run(strategy, n_rounds, **options):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_training_goes_on_to_the_same_bits(kind, tmp_path):
+def test_a_training_resumes_to_the_same_bits(kind, tmp_path):
     path = tmp_path / "some" / "training.npz"
     whole = run(KINDS[kind](), 4)
     run(KINDS[kind](checkpoint=path), 2)
@@ -73,7 +73,7 @@ def test_without_resume_a_training_starts_anew(tmp_path):
     assert bits(run(Robust(invariant, checkpoint=path), 1)) == bits(run(Robust(invariant), 1))
 
 
-def test_another_rule_goes_on_with_the_model_and_a_state_of_its_own(tmp_path, caplog):
+def test_another_rule_resumes_with_the_model_and_a_state_of_its_own(tmp_path, caplog):
     path = tmp_path / "training.npz"
     run(Robust(sparsefed, checkpoint=path), 2)
     result = run(Robust(sparsefed(kept=0.5), checkpoint=path, resume=True), 3)
