@@ -22,7 +22,7 @@ def centered_clipping(
     """Return v after n_steps of v <- v + mean of (update - v), each shortened to the radius.
 
     Karimireddy et al., 2021, https://arxiv.org/abs/2012.10333. v starts at the last global update
-    (`previous`), at zero in the first round. By default the radius is the median distance to v, anew in
+    (`previous`), at zero in the first round. By default the radius is the median distance to v, measured in
     each step. No guarantee is claimed: the theorem's radius is set by the honest clients' spread.
 
     >>> clients = np.array([[1.0, 0.0], [1.0, 0.2], [1.0, 0.1], [-90.0, 0.0]])

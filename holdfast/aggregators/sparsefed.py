@@ -93,7 +93,7 @@ def _check_state(state: Any, dim: int) -> None:
     if state.error.shape != (dim,) or state.momentum.shape != (dim,):
         raise InputError(f"state is of a model with {state.error.size} numbers; these updates have {dim}")
     if not (all_finite(state.error) and all_finite(state.momentum)):
-        raise InputError("state holds NaN or infinite values; start anew with state=None")
+        raise InputError("state holds NaN or infinite values; start again with state=None")
 
 
 def largest(values: Array, count: int) -> Iterator[NDArray[np.bool_]]:

@@ -33,7 +33,7 @@ HEADER_SLACK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class StoredFile:
-    """An open file, closed when nothing refers to it any more; one that is unpickled is opened anew."""
+    """An open file, closed when nothing refers to it any more; one that is unpickled is opened again."""
 
     path: Path
     fd: int
@@ -45,8 +45,8 @@ class StoredFile:
         os.close(self.fd)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send what tells the file from others, not what is in it."""
-        return _opened_anew, (self.path, self.flags, self.stamp)
+        """Send what identifies the file, not what is in it."""
+        return _reopened, (self.path, self.flags, self.stamp)
 
     @property
     def is_unchanged(self) -> bool:
@@ -218,7 +218,7 @@ def _file(
         return StoredFile(path.absolute(), os.dup(fd), flags, _stamp(os.fstat(fd))), header
 
 
-def _opened_anew(path: Path, flags: int, stamp: tuple[int, ...]) -> StoredFile:
+def _reopened(path: Path, flags: int, stamp: tuple[int, ...]) -> StoredFile:
     """Return a file as another process finds it: empty if it cannot be opened, changed if it is another."""
     try:
         with _opened(path, None, flags) as (fd, _):

@@ -1,4 +1,4 @@
-"""Where flat updates are put and passes are done: in so much memory as is allowed, the rest on disk."""
+"""Where flat updates are put and passes are done: in as much memory as is allowed, the rest on disk."""
 
 import os
 import tempfile
@@ -77,7 +77,7 @@ class Room:
         return parts(rows, job, out, n_workers=self.n_workers(rows))
 
     def check_holds(self, n_bytes: int, what: str) -> None:
-        """Raise unless so much can be held in memory beside all else."""
+        """Raise unless this many bytes can be held in memory beside everything else."""
         if n_bytes and 4 * n_bytes > self.memory - OWN:
             raise InputError(
                 f"{what} take {-(-n_bytes // 10**6)}MB, which must be held in memory: allow at least"

@@ -43,14 +43,14 @@ def common_metrics(replies: Sequence[Reply], *, count_key: str) -> tuple[list[Re
 
     A metric is common if more than half of the replies report it as a number, or as a list of one length.
     """
-    told = [
+    reported = [
         {key: value for key, value in reply.metrics.items() if key != count_key and not key.startswith(OWN)}
         for reply in replies
     ]
-    votes = Counter((key, _form(value)) for one in told for key, value in one.items())
+    votes = Counter((key, _form(value)) for one in reported for key, value in one.items())
     common = {key: form for (key, form), n in votes.items() if 2 * n > len(replies) and form is not None}
     found, odd = [], []
-    for reply, one in zip(replies, told, strict=True):
+    for reply, one in zip(replies, reported, strict=True):
         kept = {key: value for key, value in one.items() if key in common and _form(value) == common[key]}
         found.append(replace(reply, metrics=kept))
         unlike = sorted((one.keys() | common.keys()) - kept.keys())
@@ -78,7 +78,7 @@ def averaged_metrics(
     whole = [reply for reply in replies if len(reply.metrics) == len(keys)]
     if average is not None and whole:
         try:
-            own = average([_told_again(reply, count_key) for reply in whole], count_key)
+            own = average([_with_common_metrics(reply, count_key) for reply in whole], count_key)
             return {key: value for key, value in own.items() if not key.startswith(OWN)}
         except Exception:  # what strangers sent must not stop a round in a function that trusted it
             log.exception("the metrics function failed; metrics are averaged by examples")
@@ -132,7 +132,7 @@ def _form(value: MetricRecordValues) -> tuple[int, ...] | None:
     return values.shape if np.isfinite(values).all() else None
 
 
-def _told_again(reply: Reply, count_key: str) -> RecordDict:
+def _with_common_metrics(reply: Reply, count_key: str) -> RecordDict:
     """Return a reply's content with the metrics that count."""
     (name,) = reply.content.metric_records
     metrics = MetricRecord({**reply.metrics, count_key: reply.examples})

@@ -21,7 +21,7 @@ __all__ = ["Standing", "load_progress", "save_progress"]
 Array = NDArray[Any]
 
 INNER = "inner."
-#: Set anew by an inner strategy when a round starts.
+#: Set by an inner strategy when a round starts.
 PASSING = {"current_arrays"}
 
 log = logging.getLogger("holdfast")
@@ -60,10 +60,10 @@ def load_progress(path: Path, *, rule: Rule, inner: Strategy, like: ArrayRecord)
         arrays = read_arrays(path)
         names = arrays.pop("names").tolist()
         record = model_record({name: arrays.pop(f"array.{i}") for i, name in enumerate(names)})
-        number, made_by = int(arrays.pop("round")), str(arrays.pop("rule"))
+        number, stored_rule = int(arrays.pop("round")), str(arrays.pop("rule"))
         stepped = {name: arrays.pop(name) for name in [*arrays] if name.startswith(INNER)}
-        if made_by != repr(rule):
-            log.warning("%s was made with %s; the state of %s starts anew", path, made_by, rule.name)
+        if stored_rule != repr(rule):
+            log.warning("%s was made with %s; the state of %s starts anew", path, stored_rule, rule.name)
             arrays = {}
         progress = Standing(number, record, restored_memory(rule, arrays))
     except UNREADABLE as error:

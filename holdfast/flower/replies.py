@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """A reply that can be used, so far as can be told before its numbers are looked at."""
+    """A reply that can be used, as far as is known before its numbers are read."""
 
     node: int
     examples: float

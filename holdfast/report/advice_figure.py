@@ -63,7 +63,7 @@ def _cells(figure: Any, axes: Any, advice: Advice) -> None:
     figure.legend(handles=handles, loc="outside right center", frameon=False, fontsize=9)
 
     above = axes.secondary_xaxis("top")
-    shown = range(1, most + 1, -(-most // 10))  # all, or so many that they can be read
+    shown = range(1, most + 1, -(-most // 10))  # all, or as many as can be read
     more = advice.federation.chance_ever(advice.federation.chance_of_more(np.arange(most + 1)))
     above.set_xticks(
         [(max(0.0, alphas[k]) + alphas[k + 1]) / 2 for k in shown], [percent(more[k]) for k in shown]

@@ -9,7 +9,7 @@ from .plotting import BENIGN, MALICIOUS, MUTED, new_figure, with_grid
 
 __all__ = ["band", "curves", "sensitivity"]
 
-#: Told apart by those who see few colours, too (Okabe and Ito, without the yellow); then again, dashed.
+#: Distinct to the colour-blind, too (Okabe and Ito, without the yellow); then again, dashed.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#4d4d4d", "#e69f00", "#56b4e9")
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)))
 PANELS = {

@@ -66,19 +66,19 @@ def demo_page(
 
 def round_page(document: Document) -> str:
     """Return the page of one round: its diagnostics as a dictionary, and the facts beside them."""
-    told = document["diagnostics"]
-    shown = {name: form for name, form in COLUMNS.items() if told[name] is not None}
+    diagnostics = document["diagnostics"]
+    shown = {name: form for name, form in COLUMNS.items() if diagnostics[name] is not None}
     rows = [
-        (client, [_text(told[name][place], form) for name, (_, form) in shown.items()])
-        for place, client in enumerate(told["clients"])
+        (client, [_text(diagnostics[name][place], form) for name, (_, form) in shown.items()])
+        for place, client in enumerate(diagnostics["clients"])
     ]
     return render(
         "round.html",
-        told=told,
+        diagnostics=diagnostics,
         facts={name: value for name, value in document.items() if name != "diagnostics"},
         heads=[title for title, _ in shown.values()],
         rows=rows,
-        shares=_agreement(told["consistency"] or []),
+        shares=_agreement(diagnostics["consistency"] or []),
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures without global state: made, drawn on, saved. The same figure is always the same file."""
+"""Figures without global state: create, draw on, save. The same figure is always the same file."""
 
 import io
 from pathlib import Path
@@ -85,7 +85,7 @@ def arrow(axes: Any, start: Any, step: Any, color: str, *, dashed: bool = False)
 def label(
     axes: Any, place: Any, text: str, color: str, *, side: str = "center", by: tuple[float, float] = (0, 0)
 ) -> None:
-    """Write a text, moved `by` so much, on a white ground, so that the lines under it do not cross it."""
+    """Write a text on a white ground, moved `by` this much, so that no line crosses it."""
     ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0}
     x, y = place[0] + by[0], place[1] + by[1]
     axes.text(x, y, text, color=color, ha=side, va="center", fontsize=9, bbox=ground, zorder=4)

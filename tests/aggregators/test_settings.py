@@ -7,13 +7,13 @@ from holdfast.aggregators.settings import check_positive, mask_notes, shares, tr
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 0.5, 0.6, 1, np.nan, np.inf])
-def test_an_alpha_outside_its_range_is_told_the_range(alpha):
+def test_an_alpha_outside_its_range_is_refused_with_the_range(alpha):
     with pytest.raises(InputError, match=r"alpha.* must be in \[0, 0.5\), such as 0.25; got"):
         trim_count(alpha, 20)
 
 
 @pytest.mark.parametrize("tau", [-0.1, 1.1, np.nan])
-def test_a_tau_outside_its_range_is_told_the_range(tau):
+def test_a_tau_outside_its_range_is_refused_with_the_range(tau):
     with pytest.raises(InputError, match=r"tau.* must be in \[0, 1\], such as 0.6; got"):
         votes_needed(tau, 20)
 

@@ -48,7 +48,7 @@ def test_what_is_not_measured_is_said_not_to_be():
     assert measured_text(EXPERIMENT["cells"][2]) == "not measured"
 
 
-def test_markdown_has_a_row_a_row_and_says_the_scale():
+def test_markdown_has_one_line_per_row_and_says_the_scale():
     lines = table_text(EXPERIMENT, "markdown", scale="cpu").splitlines()
     assert lines[0] == "### Table 0: 5 % α"
     assert "at the scale cpu" in lines[2]
@@ -56,7 +56,7 @@ def test_markdown_has_a_row_a_row_and_says_the_scale():
     assert lines[7] == "| x_y |  | not measured |"
 
 
-def test_csv_is_a_line_a_cell():
+def test_csv_has_one_line_per_cell():
     lines = list(csv.DictReader(table_text(EXPERIMENT, "csv", scale="smoke").splitlines()))
     assert [line["row"] for line in lines] == ["Median", "Median", "x_y"]
     assert lines[0]["accuracy_mean"] == "0.9"
