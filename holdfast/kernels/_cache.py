@@ -7,6 +7,7 @@ the file a checksum: what is found is what would be compiled. Numba still choose
 if that is set, else `__pycache__`, else one of the user's.
 """
 
+import errno
 import hashlib
 import logging
 import pickle
@@ -35,8 +36,10 @@ def keep_on_disk(loop: Any) -> None:
     """Let a compiled function find its machine code on disk, and leave it there, if there is a place."""
     try:
         loop._cache = SourceCache(loop.py_func)
-    except RuntimeError:  # Numba found no folder
-        _report("found no folder to write to; set NUMBA_CACHE_DIR to one")
+    except RuntimeError:
+        _report("finds no folder to write to; set NUMBA_CACHE_DIR to one")
+    except OSError as error:
+        _report(f"cannot read its sources: {error.strerror}")
 
 
 class SourceCache(NullCache):
@@ -71,10 +74,11 @@ class SourceCache(NullCache):
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep what was compiled, and remove what was compiled from other sources."""
-        if self.sources != _digest_of_sources() or not self.numba.check_cachable(result):
-            return  # the package was updated while this process ran: its code is of neither version
-        code = dumps(self.numba.reduce(result))
         try:
+            # A package that was updated while this process ran may be compiled from old and new sources.
+            if self.sources != _digest_of_sources() or not self.numba.check_cachable(result):
+                return
+            code = dumps(self.numba.reduce(result))
             write_whole(self._path(signature, result.codegen), hashlib.sha256(code).digest() + code)
         except OSError as error:
             _report(f"cannot write to {self.folder}: {error.strerror}")
@@ -96,6 +100,8 @@ class SourceCache(NullCache):
 
 def _digest_of_sources() -> str:
     sources = [path for path in resources.files(__package__).iterdir() if path.name.endswith(".py")]
+    if not sources:  # a frozen program
+        raise FileNotFoundError(errno.ENOENT, "no sources")
     return _digest(b"".join(path.read_bytes() for path in sorted(sources, key=lambda path: path.name)))
 
 

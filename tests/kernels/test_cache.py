@@ -151,6 +151,13 @@ def test_without_a_folder_the_loops_are_compiled_in_each_process(package):
     assert said.count("compiles its loops anew in each process") == 1
 
 
+def test_code_compiled_while_the_package_was_updated_is_not_kept(package):
+    update = f"open({str(package / 'kernels' / '_blocks.py')!r}, 'a').write('# later')\n"
+    meanwhile = LENGTH.replace("print(kernels", f"import holdfast.kernels._sums\n{update}print(kernels")
+    assert run(meanwhile, package) == (COMPILED, "")
+    assert machine_code(package) == []
+
+
 def test_no_bit_depends_on_how_or_when_or_for_which_processor_a_loop_was_compiled(package, tmp_path):
     compiled, loaded = run(BITS, package), run(BITS, package)
     assert len(compiled[0]) == 6
