@@ -85,11 +85,7 @@ def accept_buffers(
 
 
 def difference(new: Any, old: Any) -> Any:
-    """Return by how much a buffer moved, in its own form and type.
-
-    >>> difference(np.array(7), np.array(4))
-    array(3)
-    """
+    """Return by how much a buffer moved, in its own form and type."""
     form, before = Layer.read(old, floats_only=False)
     _, after = Layer.read(new, floats_only=False)
     if form.type_name in FLOATS:

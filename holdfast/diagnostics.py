@@ -1,14 +1,14 @@
 """What a round has to say of itself: one dataclass for all rules, printable and JSON-able."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Diagnostics", "Dropped"]
+__all__ = ["Diagnostics", "Dropped", "agreement_by_tenths"]
 
 FloatArray = NDArray[np.float64]
 
@@ -110,15 +110,21 @@ class Diagnostics:
             yield f"  {client!s:>{label}}{''.join(cells)}"
 
     def _agreement(self) -> Iterator[str]:
-        if self.consistency is None or not self.consistency.sum():
-            return
-        n = len(self.consistency) - 1
-        tenths = np.minimum(10 * np.arange(n + 1) // max(n, 1), 9)
-        shares = np.bincount(tenths, weights=self.consistency, minlength=10) / self.consistency.sum()
-        yield "  agreement of signs, share of the coordinates:"
+        shares = agreement_by_tenths(() if self.consistency is None else self.consistency)
+        if shares:
+            yield "  agreement of signs, share of the coordinates:"
         for tenth, share in enumerate(shares):
             bar = "#" * round(40 * share)
             yield f"    {tenth / 10:.1f}-{(tenth + 1) / 10:.1f}  {share:6.1%}  {bar}".rstrip()
+
+
+def agreement_by_tenths(counts: Sequence[int] | NDArray[np.int64]) -> list[float]:
+    """Return the share of the coordinates in every tenth of |sum of signs| / n; nothing of no coordinates."""
+    n = len(counts) - 1
+    if not np.sum(counts):
+        return []
+    tenths = np.minimum(10 * np.arange(n + 1) // max(n, 1), 9)
+    return [float(share) for share in np.bincount(tenths, weights=counts, minlength=10) / np.sum(counts)]
 
 
 def _counted(n: int, thing: str) -> str:

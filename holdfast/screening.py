@@ -180,11 +180,7 @@ def capped_counts(
 
 
 def examples_held(count: Any) -> float:
-    """Return a sample count as a client sent it, if it can be one; else raise Unfit.
-
-    >>> examples_held(32)
-    32.0
-    """
+    """Return a sample count as a client sent it, if it can be one; else raise Unfit."""
     try:
         examples = float(count) if isinstance(count, Real | np.number) else np.nan
     except (OverflowError, TypeError):  # an integer beyond all floats, a complex number

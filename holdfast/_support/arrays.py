@@ -22,14 +22,7 @@ UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write the arrays under their names, all or nothing.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "some.npz"
-    >>> write_arrays(path, {"x": np.ones(2)})
-    >>> read_arrays(path)
-    {'x': array([1., 1.])}
-    """
+    """Write the arrays under their names, all or nothing."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     write_whole(path, buffer.getbuffer())

@@ -21,14 +21,7 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of Linux
 
 
 def write_whole(path: Path, content: bytes | memoryview) -> None:
-    """Write a file, and the folders above it, with all of the content or not at all.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "some" / "note"
-    >>> write_whole(path, b"done")
-    >>> path.read_bytes()
-    b'done'
-    """
+    """Write a file, and the folders above it, with all of the content or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(content)
@@ -60,15 +53,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Make a folder beside the path that takes its place, all files at once, and is removed if that fails.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "model"
-    >>> with replacing_folder(path) as folder:
-    ...     write_whole(folder / "part-1", b"done")
-    >>> [file.name for file in path.iterdir()]
-    ['part-1']
-    """
+    """Make a folder beside the path that takes its place, all files at once, and is removed if that fails."""
     partial = _partial(path)
     partial.mkdir()
     try:
@@ -87,16 +72,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path, name: str) -> None:
-    """Remove partial files of `name` and of `name.*` whose writers are dead; never those of the living.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "result.json"
-    >>> with replacing(path):
-    ...     remove_leftovers(path.parent, "result")
-    ...     n_partial = len(os.listdir(path.parent))
-    >>> n_partial
-    1
-    """
+    """Remove partial files of `name` and of `name.*` whose writers are dead; never those of the living."""
     for partial in folder.glob(f"{glob.escape(name)}.*.partial"):
         writer = re.search(r"\.(\d+)@([^@]*)\.partial$", partial.name)
         if writer is None or writer[2] != platform.node() or _is_alive(int(writer[1])):

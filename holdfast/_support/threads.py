@@ -19,9 +19,6 @@ def n_threads() -> int:
 
     Without it, OMP_NUM_THREADS is an upper limit: pools such as Ray's give it to their workers, which share
     the cores.
-
-    >>> n_threads() >= 1
-    True
     """
     wanted = os.environ.get("HOLDFAST_THREADS")
     if wanted is not None:

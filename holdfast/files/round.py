@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..diagnostics import Dropped
 from ..errors import DataError, InputError
 from ..screening import Screened, capped, examples_held, with_buffers
-from ..updates.forms import is_named
+from ..updates.forms import first_named, is_named
 from ..updates.layout import Layout, Unfit, widened
 from ..updates.rows import CELL, Rows
 from .header import FLOAT_TYPES, strict_json
@@ -152,11 +152,11 @@ def _check_fits(model: Checkpoint, base: Checkpoint, needed: Sequence[str], *, i
     """Raise Unfit unless the names, shapes and kinds of number are those of the base."""
     missing = [name for name in needed if name not in model.tensors]
     if missing:
-        raise Unfit(f"lacks {_named(missing)}")
+        raise Unfit(f"lacks {first_named(missing)}")
     allowed = base.tensors if is_part else set(needed)
     foreign = [name for name in model.tensors if name not in allowed]
     if foreign:
-        raise Unfit(f"holds {_named(foreign)}, which the base does not have")
+        raise Unfit(f"holds {first_named(foreign)}, which the base does not have")
     for name in needed:
         got, own = model.tensors[name], base.tensors[name]
         if got.shape != own.shape:
@@ -164,11 +164,6 @@ def _check_fits(model: Checkpoint, base: Checkpoint, needed: Sequence[str], *, i
         are_floats = got.type_name in FLOAT_TYPES and own.type_name in FLOAT_TYPES
         if got.type_name != own.type_name and not are_floats:
             raise Unfit(f"wrong type of {name!r}: {got.type_name}, not {own.type_name}")
-
-
-def _named(names: list[str]) -> str:
-    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{names[0][:80]!r}{others}"
 
 
 def sample_counts(path: Path, names: Sequence[str]) -> list[Any]:
@@ -183,5 +178,5 @@ def sample_counts(path: Path, names: Sequence[str]) -> list[Any]:
         raise DataError(f'weights, {path}, must hold one JSON object: {{"ann": 120, "bob": 80}}')
     missing = [name for name in names if name not in counts]
     if missing:
-        raise DataError(f"weights, {path}, has no count for {_named(missing)}; it needs one for each client")
+        raise DataError(f"weights, {path}, has no count for {first_named(missing)}; it needs one per client")
     return [counts[name] for name in names]

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import __version__
 from .._support.atomic import write_whole
+from ..diagnostics import agreement_by_tenths
 from .figures import pictures_of
 from .kit import ABSENT, is_number, part, render
 from .tables import cells_by_row
@@ -78,7 +79,7 @@ def round_page(document: Document) -> str:
         facts={name: value for name, value in document.items() if name != "diagnostics"},
         heads=[title for title, _ in shown.values()],
         rows=rows,
-        shares=_agreement(diagnostics["consistency"] or []),
+        shares=agreement_by_tenths(diagnostics["consistency"] or []),
     )
 
 
@@ -127,14 +128,6 @@ def _heat_maps(experiments: Sequence[Document]) -> list[dict[str, Any]]:
         rows = [(defence, [pairs.get((defence, attack)) for attack in attacks]) for defence in defences]
         maps.append({"task": task, "attacks": attacks, "rows": rows})
     return maps
-
-
-def _agreement(counts: Sequence[int]) -> list[float]:
-    """Return the share of the coordinates in every tenth of |sum of signs| / n."""
-    shares, n = [0.0] * 10, max(len(counts) - 1, 1)
-    for size, count in enumerate(counts):
-        shares[min(10 * size // n, 9)] += count / (sum(counts) or 1)
-    return shares if sum(counts) else []
 
 
 def _text(value: Any, form: str) -> str:

@@ -17,15 +17,7 @@ __all__ = ["load_checkpoint", "save_checkpoint"]
 
 
 def save_checkpoint(path: Path, run: Run, state: State, *, device: str = "cpu") -> None:
-    """Write all that the run needs to be resumed; a rule's state must be an array or a dataclass of arrays.
-
-    >>> import tempfile
-    >>> from holdfast.lab import TASKS
-    >>> run, path = Run(TASKS["phishing"]), Path(tempfile.mkdtemp()) / "run.npz"
-    >>> save_checkpoint(path, run, State(3, np.ones(2, np.float32)))
-    >>> load_checkpoint(path, run).round
-    3
-    """
+    """Write all that a run needs to be resumed; a rule's state must be an array or a dataclass of them."""
     arrays = {"params": state.params, "round": np.array(state.round), "made_by": _made_by(run, device)}
     if state.previous is not None:
         arrays["last_update"] = state.previous
@@ -36,13 +28,7 @@ def save_checkpoint(path: Path, run: Run, state: State, *, device: str = "cpu") 
 
 
 def load_checkpoint(path: Path, run: Run, *, device: str = "cpu") -> State:
-    """Return the state that was saved; a DataError if it is damaged, or of another run, code or device.
-
-    >>> from holdfast.lab import TASKS
-    >>> load_checkpoint(Path("nowhere.npz"), Run(TASKS["phishing"]))
-    Traceback (most recent call last):
-    holdfast.errors.DataError: no checkpoint at nowhere.npz
-    """
+    """Return the state that was saved; a DataError if it is damaged, or of another run, code or device."""
     wanted = _made_by(run, device).tolist()
     try:
         arrays = read_arrays(path)

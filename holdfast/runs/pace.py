@@ -12,13 +12,7 @@ __all__ = ["Pace", "TimeLeft"]
 
 @dataclass(frozen=True)
 class TimeLeft:
-    """Seconds for all rounds whose like was made before, and the tasks of which none was.
-
-    >>> print(TimeLeft(90.0)), print(TimeLeft(9000.0, ("twitter",)))
-    about 2 min
-    more than 2.5 h: no round of twitter made yet
-    (None, None)
-    """
+    """Seconds for all rounds whose like was made before, and the tasks of which none was."""
 
     seconds: float
     unknown: tuple[str, ...] = ()
@@ -35,15 +29,7 @@ class TimeLeft:
 
 
 class Pace:
-    """Seconds that a piece of work took, by the kind of run, or else by its task's data.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> pace, run = Pace(), build_run("digits")
-    >>> pace.seconds_per_round(run)
-    >>> pace.add(run, n_rounds=2, seconds=6.0)
-    >>> pace.seconds_per_round(run), pace.seconds_per_round(run.replace(n_per_round=10))
-    (3.0, 1.5)
-    """
+    """Seconds that a piece of work took, by the kind of run, or else by its task's data."""
 
     def __init__(self) -> None:
         """Know nothing yet."""

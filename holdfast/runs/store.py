@@ -36,23 +36,12 @@ class Files(NamedTuple):
 
 
 def files_of(key: str, folder: Path) -> Files:
-    """Return where the files of an entry are while it is not packed.
-
-    >>> [path.name for path in files_of("ab12", Path("runs"))]
-    ['ab12.json', 'ab12.npz', 'ab12.making.json', 'ab12.making.npz']
-    """
+    """Return where the files of an entry are while it is not packed."""
     return Files(*(folder / f"{key}{ending}" for ending in (".json", ".npz", ".making.json", ".making.npz")))
 
 
 def write_entry(path: Path, description: Mapping[str, Any], *, data: str | None, **content: Any) -> None:
-    """Write an entry made by this version of the code; `data` is the checksum of the examples.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "entry.json"
-    >>> write_entry(path, {"seed": 0}, data=None)
-    >>> checked(path.read_bytes())["key"]
-    'de7d7744ccd7722e'
-    """
+    """Write an entry made by this version of the code; `data` is the checksum of the examples."""
     made_by = {"code": epochs.code_epoch(description), "version": __version__, "data": data}
     head = {"key": key_of(description), "description": dict(description)}
     write_whole(path, _line({**head, **made_by, **content}))
@@ -63,10 +52,6 @@ def checked(content: bytes, *, key: str | None = None) -> Entry:
 
     It must have the key that its description gives and that was asked for, and come from code that gives the
     same results as today's.
-
-    >>> checked(b'{"key": "de7d7744ccd7722e", "description": {"seed": 1}, "code": 1}')
-    Traceback (most recent call last):
-    holdfast.errors.DataError: its description does not give its key de7d7744ccd7722e: it was edited
     """
     try:
         entry: Entry = json.loads(content)
@@ -91,9 +76,6 @@ def find(key: str, task: str, folder: Path, read: Callable[[Entry], T]) -> tuple
 
     The loose file comes first, then the packed line, then the file in the making. `read` raises a DataError
     for what it cannot use.
-
-    >>> find("de7d7744ccd7722e", "digits", Path("nowhere"), dict)
-    (None, [])
     """
     unusable: list[str] = []
     for where, content in _copies(key, task, folder):
@@ -105,11 +87,7 @@ def find(key: str, task: str, folder: Path, read: Callable[[Entry], T]) -> tuple
 
 
 def read_all(folder: Path, read: Callable[[Entry], T]) -> tuple[list[T], dict[str, str]]:
-    """Return what `read` makes of every entry in a folder, and [where] why something cannot be used.
-
-    >>> read_all(Path("nowhere"), dict)
-    ([], {})
-    """
+    """Return what `read` makes of every entry in a folder, and [where] why something cannot be used."""
     found: dict[str, T] = {}
     unusable: dict[str, str] = {}
     for where, content in _everything(folder):
@@ -127,9 +105,6 @@ def pack(folder: Path, compact: Callable[[Entry], Entry | None]) -> list[str]:
 
     Those for which it returns None stay, as do those that cannot be used. The lines of a file are sorted by
     key, so that the same entries are the same bytes.
-
-    >>> pack(Path("nowhere"), lambda entry: entry)
-    []
     """
     loose: dict[Path, tuple[Path, Entry]] = {}
     for path in sorted(folder.glob("*.json")):

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import InputError
 from .layout import FLOATS, Layer, Layout, Unfit, is_numbers
 
-__all__ = ["BUFFERS", "Form", "Tree", "is_named"]
+__all__ = ["BUFFERS", "Form", "Tree", "first_named", "is_named"]
 
 #: What BatchNorm's buffers are called in PyTorch, Keras and Flax.
 BUFFERS = (
@@ -101,12 +101,11 @@ class Tree:
             raise Unfit(f"wrong form: {_described(given)}, not a mapping of names to arrays")
         missing = [name for name in self.names if name not in given]
         if missing:
-            raise Unfit(f"lacks {_named(missing)}")
+            raise Unfit(f"lacks {first_named(missing)}")
         if len(given) != len(self.names):
             known = set(self.names)
-            raise Unfit(
-                f"holds {_named([name for name in given if name not in known])}, unlike the server's model"
-            )
+            foreign = [name for name in given if name not in known]
+            raise Unfit(f"holds {first_named(foreign)}, unlike the server's model")
         return [given[name] for name in self.names]
 
     def built(self, leaves: Sequence[Any]) -> Any:
@@ -212,6 +211,7 @@ def _described(given: Any) -> str:
     return "one array" if hasattr(given, "__array__") or is_numbers(given) else type(given).__name__
 
 
-def _named(names: Sequence[Any]) -> str:
+def first_named(names: Sequence[Any]) -> str:
+    """Return the first of some names, cut short, and how many more there are."""
     others = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return f"{str(names[0])[:80]!r}{others}"

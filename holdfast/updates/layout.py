@@ -209,11 +209,7 @@ def _type_name(dtype: Any) -> str:
 
 
 def all_finite(values: Array) -> bool:
-    """Return whether no number is NaN or infinite, looking at a piece at a time.
-
-    >>> all_finite(np.array([1.0, np.inf]))
-    False
-    """
+    """Return whether no number is NaN or infinite, looking at a piece at a time."""
     flat = values.reshape(-1)
     pieces = (flat[at : at + PIECE] for at in range(0, flat.size, PIECE))
     return all(bool(np.isfinite(_floats(piece)).all()) for piece in pieces)
@@ -241,11 +237,7 @@ def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
 
 
 def is_numbers(given: Any) -> bool:
-    """Return whether this is a list of plain numbers, which stands for one array.
-
-    >>> is_numbers([1.0, 2]), is_numbers([]), is_numbers([np.ones(2)])
-    (True, False, False)
-    """
+    """Return whether this is a list of plain numbers, which stands for one array."""
     is_list = isinstance(given, list | tuple)
     return is_list and bool(given) and all(isinstance(item, Real) for item in given)
 

@@ -2,14 +2,7 @@ import numpy as np
 import pytest
 
 from holdfast._support.counting import as_written, check_whole, largest_minority, trim_count, votes_needed
-from holdfast.aggregators import settings
 from holdfast.errors import InputError
-
-
-def test_the_rules_count_with_the_same_functions():
-    assert settings.trim_count is trim_count
-    assert settings.votes_needed is votes_needed
-    assert settings.check_whole is check_whole
 
 
 @pytest.mark.parametrize("n", range(1, 30))

@@ -27,38 +27,17 @@ log = logging.getLogger("holdfast")
 
 
 def studies_folder(folder: Path) -> Path:
-    """Return where a folder of results keeps studies.
-
-    >>> studies_folder(Path("results")).name
-    'studies'
-    """
+    """Return where a folder of results keeps studies."""
     return folder / "studies"
 
 
 def study_description(study: Bound[Any], run: Run) -> dict[str, Any]:
-    """Return all that determines a study.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> from holdfast.core import bind
-    >>> from holdfast.paper.studies import mimicry
-    >>> study_description(bind(mimicry, "study"), build_run("digits", attack="edge-case"))["study"]
-    'mimicry(n_kept=(), n_pairs=5)'
-    """
+    """Return all that determines a study."""
     return {"study": study.identity, "run": run.description}
 
 
 def load_or_make_study(study: Bound[Any], run: Run, folder: Path) -> Any:
-    """Return the study of a run: read, or else made and written. Its clean runs are stored like all others.
-
-    >>> import tempfile
-    >>> from holdfast.lab.choices import build_run
-    >>> from holdfast.core import bind
-    >>> from holdfast.paper.studies import gradient_histogram
-    >>> study, folder = bind(gradient_histogram, "study"), Path(tempfile.mkdtemp())
-    >>> run = build_run("digits", attack="edge-case", scale="smoke")
-    >>> load_or_make_study(study, run, folder) == load_or_make_study(study, run, folder)
-    True
-    """
+    """Return the study of a run: read, or else made and written. Its clean runs are stored like others."""
     found, unusable = _find_study(study, run, folder)
     for reason in unusable:
         log.warning("%s", reason)
@@ -71,15 +50,7 @@ def load_or_make_study(study: Bound[Any], run: Run, folder: Path) -> Any:
 
 
 def load_study(study: Bound[Any], run: Run, folder: Path) -> Any:
-    """Return what is stored of a study; a DataError if there is nothing that can be used.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> from holdfast.core import bind
-    >>> from holdfast.paper.studies import mimicry
-    >>> load_study(bind(mimicry, "study"), build_run("digits"), Path("nowhere"))
-    Traceback (most recent call last):
-    holdfast.errors.DataError: no study mimicry(n_kept=(), n_pairs=5) of digits, seed 0, in nowhere/studies
-    """
+    """Return what is stored of a study; a DataError if there is nothing that can be used."""
     found, unusable = _find_study(study, run, folder)
     if found is None:
         where = f"of {run.task.name}, seed {run.seed}, in {studies_folder(folder)}"
@@ -88,11 +59,7 @@ def load_study(study: Bound[Any], run: Run, folder: Path) -> Any:
 
 
 def list_studies(folder: Path) -> tuple[list[store.Entry], dict[str, str]]:
-    """Return the entries of all studies in a folder, and [where] why something cannot be used.
-
-    >>> list_studies(Path("nowhere"))
-    ([], {})
-    """
+    """Return the entries of all studies in a folder, and [where] why something cannot be used."""
 
     def read(entry: store.Entry) -> store.Entry:
         if set(entry["description"]) != {"study", "run"} or "found" not in entry:
@@ -106,11 +73,7 @@ def list_studies(folder: Path) -> tuple[list[store.Entry], dict[str, str]]:
 
 
 def pack_studies(folder: Path) -> list[str]:
-    """Move studies into packed files, as they are; return their keys.
-
-    >>> pack_studies(Path("nowhere"))
-    []
-    """
+    """Move studies into packed files, as they are; return their keys."""
     return store.pack(folder, lambda entry: entry)
 
 
@@ -129,11 +92,7 @@ def _find_study(study: Bound[Any], run: Run, folder: Path) -> tuple[Any, list[st
 
 
 def restored(kind: Any, plain: Any) -> Any:
-    """Return what was stored as plain lists and dictionaries in the type it had.
-
-    >>> restored(tuple[float, ...], [1.0, 2.0])
-    (1.0, 2.0)
-    """
+    """Return what was stored as plain lists and dictionaries in the type it had."""
     if is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         if set(plain) != {field.name for field in fields(kind)}:

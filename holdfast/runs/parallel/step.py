@@ -12,11 +12,7 @@ __all__ = ["Step", "make_steps", "run_name"]
 
 
 class Step(NamedTuple):
-    """News of a run: so many of its rounds are done; `error` says why it goes no further.
-
-    >>> Step("ab12", 3, False).round
-    3
-    """
+    """News of a run: so many of its rounds are done; `error` says why it goes no further."""
 
     key: str
     round: int
@@ -25,14 +21,7 @@ class Step(NamedTuple):
 
 
 def make_steps(run: Run, folder: Path, device: str) -> Iterator[Step]:
-    """Make a run in this process, and yield its news; an error of ours is the last of them.
-
-    >>> import tempfile
-    >>> from holdfast.lab.choices import Numbers, build_run
-    >>> run = build_run("phishing", numbers=Numbers(n_rounds=1, n_clients=20, n_per_round=5))
-    >>> [step.finished for step in make_steps(run, Path(tempfile.mkdtemp()), "cpu")]
-    [False, True]
-    """
+    """Make a run in this process, and yield its news; an error of ours is the last of them."""
     n_done = 0
     try:
         for result in run_and_record(run, folder, device=device):
@@ -43,10 +32,5 @@ def make_steps(run: Run, folder: Path, device: str) -> Iterator[Step]:
 
 
 def run_name(run: Run) -> str:
-    """Return a run as an error names it.
-
-    >>> from holdfast.lab.choices import build_run
-    >>> run_name(build_run("digits", attack="edge-case", defence="median"))
-    "median under attack 'edge-case', seed 0"
-    """
+    """Return a run as an error names it."""
     return f"{run.defence.name} under attack {run.attack.name!r}, seed {run.seed}"
