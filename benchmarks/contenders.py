@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import holdfast
+from holdfast.updates import rows_of
 
 __all__ = ["RULES", "Contender", "contenders", "n_malicious", "reference"]
 
@@ -75,9 +76,7 @@ def of_holdfast() -> list[Contender]:
 
     def called(rule: str, explain: bool) -> Callable[[int], Call]:
         function = getattr(holdfast, rule)
-        return lambda n: (
-            lambda rows: function(holdfast.rows_of(rows, explain=explain), **settings[rule](n)).update
-        )
+        return lambda n: lambda rows: function(rows_of(rows, explain=explain), **settings[rule](n)).update
 
     plain = [Contender(rule, "holdfast", "rows", called(rule, False)) for rule in RULES]
     return plain + [Contender(rule, "holdfast explain", "rows", called(rule, True)) for rule in RULES]
