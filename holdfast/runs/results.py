@@ -156,7 +156,9 @@ def result_of(entry: store.Entry) -> Result:
         else:
             result = Result(*head, entry["finished"], tuple(entry["records"]))
         n_done = {len(result.series(name)) for name in COLUMNS}
-        is_whole = n_done == {result.n_rounds} or (not result.finished and n_done <= {*range(result.n_rounds)})
+        is_whole = n_done == {result.n_rounds} or (
+            not result.finished and n_done <= {*range(result.n_rounds)}
+        )
         in_order = all(record["round"] == number for number, record in enumerate(result.records, 1))
         names = result.task, result.attack, result.defence, result.seed
     except (KeyError, TypeError, ValueError, AttributeError) as error:
