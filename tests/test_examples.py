@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="no examples beside the tests")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not EXAMPLES.exists(), reason="no examples beside the tests"),
+]
 
 
 def test_a_task_of_ones_own_takes_about_twenty_lines_and_shows_an_attack_stopped(capsys):

@@ -15,6 +15,8 @@ from holdfast.updates import rows_of
 from .. import naive
 from ..rules import RULES, call, named
 
+pytestmark = pytest.mark.slow
+
 every_rule = pytest.mark.parametrize("rule", RULES, ids=named)
 by_name = {rule.name: rule for rule in RULES}
 #: Halves and quarters, with many ties and zeros: what is exact in any order of summation.

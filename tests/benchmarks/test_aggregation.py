@@ -10,6 +10,8 @@ from benchmarks.cases import Case, Store, is_disturbed, plan
 from benchmarks.data import Updates
 from benchmarks.measure import interleaved, relative_distance
 
+pytestmark = pytest.mark.slow
+
 SIZE = {"n_clients": 20, "dim": 1_000}
 MACHINE = {"processor": "X", "cores": 2, "memory_gib": 24.0, "vector_extensions": []}
 

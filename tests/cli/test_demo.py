@@ -8,6 +8,7 @@ import holdfast
 from holdfast.cli.commands import app
 
 
+@pytest.mark.slow
 def test_the_demo_shows_both_tasks_and_writes_a_page(tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast-fl[report])")
     arguments = ["demo", "--out", str(tmp_path / "new"), "--rounds", "1", "--seed", "3"]

@@ -43,6 +43,7 @@ def test_a_page_is_written_from_the_results_alone(results, tmp_path):
     assert contents(results) == before
 
 
+@pytest.mark.slow
 def test_a_report_with_studies_writes_its_figures_nowhere_but_where_asked(results, tmp_path):
     """The studies are part of the page; what lies in the folder of results is left alone."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast-fl[report])")

@@ -10,6 +10,8 @@ from holdfast.flower import Robust
 from .hostile import HOSTILE
 from .nodes import Federation, arrays_in, content, model, record, trained
 
+pytestmark = pytest.mark.slow
+
 N_REPLIES = 2_000
 PER_ROUND = 25
 NUMBERS = [0, 1, -1, 7, 10**9, 2**63, 10**400, 0.0, -0.0, 1e308, 5e-324, float("nan"), float("inf"), -1e308]

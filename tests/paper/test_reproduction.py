@@ -9,6 +9,8 @@ from holdfast.runs.store import files_of
 
 from ..runs.tiny import load_result, made, stop_after, tiny_run
 
+pytestmark = pytest.mark.slow
+
 
 def experiment(*runs):
     cells = tuple(
