@@ -19,7 +19,7 @@ __all__ = ["centered_clipping"]
 def centered_clipping(
     updates: Updates, *, radius: float | None = None, n_steps: int = 3, previous: Any = None
 ) -> Aggregate:
-    """Return v after n_steps of v <- v + mean of (update - v), each shortened to the radius.
+    """Return a centre v after n_steps of v <- v + mean of (update - v), each shortened to the radius.
 
     Karimireddy et al., 2021, https://arxiv.org/abs/2012.10333. v starts at the last global update
     (`previous`), at zero in the first round. By default the radius is the median distance to v, measured in
