@@ -316,7 +316,8 @@ def test_a_global_model_that_makes_no_sense_is_an_error_of_the_caller():
 
 def test_robust_takes_every_argument_that_fedavg_takes():
     for name, parameter in inspect.signature(FedAvg).parameters.items():
-        Robust(invariant, **{name: parameter.default})
+        strategy = Robust(invariant, **{name: parameter.default})
+        assert vars(strategy.inner)[name] == vars(FedAvg(**{name: parameter.default}))[name]
 
 
 def test_without_flower_the_extra_is_named():
