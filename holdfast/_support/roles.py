@@ -56,6 +56,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
             {"span": "the lowest and highest values an example can have, for training that makes examples"},
         ),
         "augmentation": Role(("examples",), {"rng": _RNG}),
+        "minority": Role(("examples",), {"data": "the data set, for what only all examples tell"}),
         "prediction": Role(("scores",), {}),
         "study": Role(("run", "folder"), {}),
     }

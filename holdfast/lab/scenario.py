@@ -3,10 +3,10 @@
 A field that takes a function takes it plain, as a functools.partial with settings, or as a rule.
 """
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
-from .._support.counting import check_whole
+from .._support.counting import check_whole, whole_share
 from .._support.keys import key_of
 from ..aggregators import fedavg
 from ..core import Bound, bind
@@ -43,7 +43,8 @@ class Task:
     """What honest clients do: their data, how it is dealt out, the network and the local training.
 
     `train` takes (model, params, shards) and returns one update per shard. At most `n_together` clients
-    train at once: a number of the run, so that its bits never depend on the machine.
+    train at once: a number of the run, so that its bits never depend on the machine. `minority` takes
+    examples and returns them as a minority of the honest clients has them, with the same labels.
 
     >>> from functools import partial
     >>> from holdfast.lab.data import digits
@@ -67,13 +68,14 @@ class Task:
     n_together: int = 1  # clients that train as one computation, at most
     augment: Any = None  # what a client does to its examples before it trains, anew each round
     warm_epochs: float = 0.0  # how long the server trains on its own examples before the first round
+    minority: Any = field(default=None, metadata={"before": None})
+    minority_share: float = field(default=0.1, metadata={"before": 0.1})  # of all clients
 
     def __post_init__(self) -> None:
         """Put the functions into their roles, and refuse numbers that allow no round."""
-        _bind_fields(
-            self, data="loader", model="model", train="training", split="split", augment="augmentation"
-        )
-        _as_floats(self, "epochs", "warm_epochs")
+        _bind_fields(self, data="loader", model="model", train="training", split="split")
+        _bind_fields(self, augment="augmentation", minority="minority")
+        _as_floats(self, "epochs", "warm_epochs", "minority_share")
         for name in ("batch_size", "n_clients", "n_rounds", "n_root", "n_together"):
             check_whole(name, getattr(self, name), at_least=1)
         check_whole("n_per_round", self.n_per_round, at_least=1, at_most=self.n_clients)
@@ -82,6 +84,13 @@ class Task:
                 "epochs must be a finite number above 0, warm_epochs one of at least 0;"
                 f" got {self.epochs} and {self.warm_epochs}"
             )
+        if not 0 <= self.minority_share <= 1:
+            raise InputError(f"minority_share must be in [0, 1]; got {self.minority_share}")
+
+    @property
+    def n_minority(self) -> int:
+        """How many honest clients are in the minority."""
+        return whole_share(self.minority_share, self.n_clients) if self.minority else 0
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,13 @@ class Run:
     def __post_init__(self) -> None:
         """Refuse what cannot be run."""
         check_whole("seed", self.seed, at_least=0)
-        check_whole("n_malicious", self.attack.n_malicious, at_least=0, at_most=self.task.n_clients)
+        n_clients, n_minority = self.task.n_clients, self.task.n_minority
+        check_whole("n_malicious", self.attack.n_malicious, at_least=0, at_most=n_clients)
+        if self.attack.n_malicious + n_minority > n_clients:
+            raise InputError(
+                f"{self.attack.n_malicious} attackers leave too few of {n_clients} clients for a minority"
+                f" of {n_minority}: take fewer attackers or a smaller minority_share"
+            )
         if self.sampling not in ("uniform", "fixed"):
             raise InputError(f"sampling must be 'uniform' or 'fixed'; got {self.sampling!r}")
 

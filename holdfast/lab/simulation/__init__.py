@@ -53,6 +53,7 @@ class Record:
     attackers: tuple[int, ...]
     diagnostics: Diagnostics = field(repr=False)
     seconds: float = field(compare=False)
+    minority_accuracy: float | None = None  # on the test examples as a minority has them; None without one
 
 
 def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> Iterator[tuple[Record, State]]:
@@ -123,7 +124,7 @@ class _Round:
             result.buffers,
             {**before.kept, **{client: memory for client, memory in kept if memory is not None}},
         )
-        accuracy, success = self._evaluate(after)
+        accuracy, success, minority_accuracy = self._evaluate(after)
         record = Record(
             round=self.number,
             accuracy=accuracy,
@@ -133,6 +134,7 @@ class _Round:
             attackers=tuple(clients[is_attacker].tolist()),
             diagnostics=result.diagnostics,
             seconds=time.perf_counter() - started,
+            minority_accuracy=minority_accuracy,
         )
         return record, after
 
@@ -241,17 +243,22 @@ class _Round:
             train, before.params, shards, buffers=before.buffers, n_together=n_together, span=span
         )
 
-    def _evaluate(self, after: State) -> tuple[float, float | None]:
-        """Return the accuracy on the test examples, and the share of the challenge that gets the target."""
-        data, backdoor, predict = self.world.data, self.world.backdoor, self.world.run.defence.predict
+    def _evaluate(self, after: State) -> tuple[float, float | None, float | None]:
+        """Return the accuracy on the test examples, the share of the challenge that gets the target, and the
+        accuracy on the test examples as the minority has them.
+        """
+        world, predict = self.world, self.world.run.defence.predict
 
-        def answers(x: Array) -> Array:
-            return np.asarray(predict(self.crew.scores(after.params, after.buffers, x)))
+        def share(x: Array, answer: Array | int) -> float:
+            answers = np.asarray(predict(self.crew.scores(after.params, after.buffers, x)))
+            return float((answers == answer).mean())
 
-        accuracy = float((answers(data.x_test) == data.y_test).mean())
-        if backdoor is None:
-            return accuracy, None
-        return accuracy, float((answers(backdoor.challenge) == backdoor.target).mean())
+        y, backdoor, minority = world.data.y_test, world.backdoor, world.minority_test
+        return (
+            share(world.data.x_test, y),
+            None if backdoor is None else share(backdoor.challenge, backdoor.target),
+            None if minority is None else share(minority, y),
+        )
 
 
 def _in_order(is_attacker: NDArray[np.bool_], honest: tuple[Any, ...], attacked: tuple[Any, ...]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import cycle
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..attacks import Backdoor
 from ..data import Dataset
 from ..lazy_torch import Tensor, nn, torch
 from ..models import build_network
-from ..scenario import Attack, Run
+from ..scenario import Attack, Run, Task
 from ..training.schedule import Kept, Shard, schedule
 
 __all__ = ["Examples", "World", "build_world", "join_examples", "load_once"]
@@ -27,7 +27,7 @@ Examples = tuple[Tensor, Tensor]
 #: What a stream of random numbers is for. Never reorder: the number is part of every result.
 PURPOSES = (
     "model", "split", "malicious", "poison", "root", "sample", "batches", "craft", "rule", "exposure",
-    "augment", "train",
+    "augment", "train", "minority",
 )  # fmt: skip
 
 
@@ -55,6 +55,7 @@ class World:
     y: Tensor
     held: list[NDArray[np.intp]]  # [client] which examples are its own
     root: NDArray[np.intp]  # and which are the server's
+    minority: NDArray[np.intp]  # who has its examples in another form
     added: dict[int, Examples] = field(default_factory=dict)  # [honest client] of an exposed pool
     poisoned: dict[int, Examples] = field(default_factory=dict)  # [attacker] what it adds to its own
 
@@ -70,7 +71,10 @@ class World:
     def honest_examples(self, client: int, number: int) -> Examples:
         """Return a client's honest examples as it sees them in a round; the server counts as one more."""
         held = self.root if client == len(self.held) else self.held[client]
-        own = self.x[held], self.y[held]
+        if client in self.minority:
+            own = _on(self.x.device, self._as_minority(self.data.x_train[held]), self.data.y_train[held])
+        else:
+            own = self.x[held], self.y[held]
         if client in self.added:
             own = join_examples(own, self.added[client])
         return self._augmented(own, client, number)
@@ -81,6 +85,21 @@ class World:
         if self.backdoor is not None and self.backdoor.moves:
             bad = self._augmented(bad, client, number, 1)
         return join_examples(self.honest_examples(client, number), bad)
+
+    @cached_property
+    def minority_test(self) -> Array | None:
+        """The test examples as the minority has them; None where the task has no minority."""
+        return None if self.run.task.minority is None else self._as_minority(self.data.x_test)
+
+    def _as_minority(self, examples: Array) -> Array:
+        """Return the examples as the minority has them."""
+        changed = self.run.task.minority(examples, data=self.data)
+        if np.shape(changed) != examples.shape:
+            raise InputError(
+                f"{self.run.task.minority.name} must return examples of the shape {examples.shape};"
+                f" got {np.shape(changed)}"
+            )
+        return np.ascontiguousarray(changed, dtype=examples.dtype)
 
     def shard(
         self,
@@ -125,8 +144,9 @@ def build_world(run: Run, device: str) -> World:
     root, rest = order[: task.n_root], np.sort(order[task.n_root :])
     dealt = task.split(data.y_train[rest], n_clients=task.n_clients, rng=stream("split"))
     malicious = stream("malicious").choice(task.n_clients, size=run.attack.n_malicious, replace=False)
+    minority = _minority(task, malicious, stream("minority"))
     x, y = _on(device, data.x_train, data.y_train)
-    world = World(run, data, model, backdoor, x, y, [rest[shard] for shard in dealt], root)
+    world = World(run, data, model, backdoor, x, y, [rest[shard] for shard in dealt], root, minority)
     honest = np.setdiff1d(np.arange(task.n_clients), malicious).tolist()
     for exposed, client in zip(backdoor.exposed if backdoor else (), cycle(honest), strict=False):
         before = (world.added[client],) if client in world.added else ()
@@ -134,6 +154,12 @@ def build_world(run: Run, device: str) -> World:
     for number, client in enumerate(malicious.tolist()):
         world.poisoned[client] = _on(device, *_poison(world, client, number))
     return world
+
+
+def _minority(task: Task, malicious: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return who is in the minority: the first honest clients in an order that no attack changes."""
+    order = rng.permutation(task.n_clients)
+    return np.sort(order[~np.isin(order, malicious)][: task.n_minority])
 
 
 def _backdoor(attack: Attack, data: Dataset, rng: np.random.Generator) -> Backdoor | None:
@@ -156,7 +182,7 @@ def _poison(world: World, client: int, number: int) -> tuple[Array, Array]:
     return bad, np.full(len(bad), world.backdoor.target)
 
 
-def _on(device: str, x: Array, y: Array) -> Examples:
+def _on(device: str | torch.device, x: Array, y: Array) -> Examples:
     return torch.from_numpy(np.ascontiguousarray(x)).to(device), torch.from_numpy(y).to(device)
 
 
