@@ -1,9 +1,10 @@
 """The laboratory: tasks, attacks and defences, and `simulate`, which trains under attack."""
 
 from .choices import build_contest, build_run
-from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, SCALES, TASKS, attack_named, defence_named, task_named
+from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, attack_named, defence_named
 from .scenario import Attack, Defence, Run, Task
 from .simulation import Record, State, simulate
+from .tasks import SCALES, TASKS, task_named
 
 __all__ = [
     "ATTACKS",

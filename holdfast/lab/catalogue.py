@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from .. import aggregators
 from ..core import Bound
-from .choices import NUMBERS
-from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, TASKS, attack_named, defence_named
+from .choices import numbers_of
+from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, attack_named, defence_named
 from .scenario import Attack, Task
+from .tasks import TASKS, base_name
 
 __all__ = ["Choice", "list_choices"]
 
@@ -34,7 +35,7 @@ class Choice:
 def list_choices(kind: Literal["tasks", "attacks", "defences"]) -> list[Choice]:
     """Return all tasks, parts of an attack's name, or defences.
 
-    >>> [entry.name for entry in list_choices("tasks")]
+    >>> [entry.name for entry in list_choices("tasks")][:6]
     ['phishing', 'digits', 'phishing-urls', 'spambase', 'cifar10', 'twitter']
     """
     if kind == "tasks":
@@ -43,18 +44,22 @@ def list_choices(kind: Literal["tasks", "attacks", "defences"]) -> list[Choice]:
 
 
 def _task(task: Task) -> Choice:
-    numbers = ("n_rounds", "n_clients", "n_per_round", *NUMBERS["task"])
+    numbers = ("n_rounds", "n_clients", "n_per_round", *numbers_of("task", task))
     settings = {name: getattr(task, name) for name in numbers}
     functions = [task.train, task.split, task.model, task.data]
     what = f"{_sentence(task.data.function)} {_sentence(task.model.function)}"
+    if task.minority:
+        functions.append(task.minority)
+        what += f" A minority of the clients has {_phrase(task.minority.function)}"
     return Choice(task.name, what, settings | _named_settings(functions))
 
 
 def _attacks() -> Iterator[Choice]:
     yield Choice("none", "Every client is honest.", {})
-    for task, backdoors in BACKDOORS.items():
+    for base, backdoors in BACKDOORS.items():
+        tasks = tuple(task for task in TASKS if base_name(task) == base)
         for name, backdoor in backdoors.items():
-            yield Choice(name, _sentence(backdoor.function), _of_backdoor(task, backdoor), (task,))
+            yield Choice(name, _sentence(backdoor.function), _of_backdoor(base, backdoor), tasks)
     for name in ATTACKS:
         attacks = [attack_named(name, task) for task in TASKS.values()]
         by_task = [[*([attack.train] if attack.train else []), *attack.crafts] for attack in attacks]
@@ -112,5 +117,9 @@ def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:
 
 def _sentence(function: Any) -> str:
     """Return the first line of the docstring, without its verb."""
-    line = (inspect.getdoc(function) or "").partition("\n")[0].removeprefix("Return ")
+    line = _phrase(function)
     return line[:1].upper() + line[1:]
+
+
+def _phrase(function: Any) -> str:
+    return (inspect.getdoc(function) or "").partition("\n")[0].removeprefix("Return ")

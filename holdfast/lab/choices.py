@@ -9,16 +9,17 @@ from .._support.counting import check_whole
 from .._support.lookup import nearest
 from ..core import Bound, bind
 from ..errors import InputError
-from .names import attack_named, defence_named, task_named
+from .names import attack_named, defence_named
 from .scenario import Attack, Run
+from .tasks import task_named
 
-__all__ = ["NUMBERS", "Numbers", "build_contest", "build_run", "unattacked"]
+__all__ = ["NUMBERS", "Numbers", "build_contest", "build_run", "numbers_of", "unattacked"]
 
 #: The numbers of a part of a run that are settings. Others are in Numbers.
 NUMBERS: Mapping[str, tuple[str, ...]] = {
     "defence": (),
     "attack": ("poison_fraction", "exposure"),
-    "task": ("epochs", "batch_size", "n_root", "n_together", "warm_epochs"),
+    "task": ("epochs", "batch_size", "n_root", "n_together", "warm_epochs", "minority_share"),
 }
 
 
@@ -99,6 +100,20 @@ def unattacked(run: Run) -> Run:
     return replace(run, attack=Attack(backdoor=run.attack.backdoor))
 
 
+def numbers_of(part: str, value: Any) -> tuple[str, ...]:
+    """Return the numbers of a run's attack, task or defence that are settings.
+
+    An attack by nobody has none, and only a task with a minority has a share of it.
+
+    >>> [name for name in NUMBERS["task"] if name not in numbers_of("task", build_run("digits").task)]
+    ['minority_share']
+    """
+    if part == "attack" and not value.n_malicious:
+        return ()
+    absent = ("minority_share",) if part == "task" and value.minority is None else ()
+    return tuple(name for name in NUMBERS[part] if name not in absent)
+
+
 class _Setting(NamedTuple):
     owner: str
     name: str
@@ -128,9 +143,8 @@ def _matching(run: Run, name: str) -> list[_Setting]:
 
 def _settings(run: Run) -> Iterator[_Setting]:
     """Yield every setting of a run."""
-    for part, numbers in NUMBERS.items():
-        if part == "attack" and not run.attack.n_malicious:
-            numbers = ()
+    for part in NUMBERS:
+        numbers = numbers_of(part, getattr(run, part))
         for field, held in vars(getattr(run, part)).items():
             change = partial(_with_field, run, part, field)
             if field in numbers:

@@ -1,4 +1,4 @@
-"""The tasks, attacks and defences that have a name: what `holdfast run` puts together.
+"""The attacks and defences that have a name: what `holdfast run` puts together with a task.
 
 An attack's name has parts: "edge-case+collude+adaptive" plants the task's edge-case backdoor, with attackers
 who share their data and aim at what the server's mask lets pass.
@@ -17,118 +17,13 @@ from ..aggregators.invariant import PUBLISHED
 from ..core import Bound, bind
 from ..errors import InputError
 from . import attacks
-from .data import cifar10, digits, phishing, phishing_urls, spambase, twitter
-from .data.split import dirichlet
 from .inference import confident
-from .models import cifar_cnn, lstm, mlp, resnet18, small_cnn
 from .scenario import Attack, Defence, Task
-from .training import (
-    adam,
-    batched_sgd,
-    constrained_sgd,
-    crop_and_flip,
-    flip,
-    flip_compact,
-    projected_sgd,
-    sgd,
-)
+from .tasks import base_name
+from .training import constrained_sgd, flip, flip_compact, projected_sgd
 
-__all__ = [
-    "ATTACKS",
-    "BACKDOORS",
-    "CLIENT_SIDE",
-    "SCALES",
-    "TASKS",
-    "attack_named",
-    "defence_named",
-    "task_named",
-]
+__all__ = ["ATTACKS", "BACKDOORS", "CLIENT_SIDE", "attack_named", "defence_named"]
 
-
-def _table(name: str, data: Callable[..., Any], n_features: int) -> Task:
-    """Return the task of a real table: too small for 100 clients, or for one epoch per round."""
-    model, train = partial(mlp, sizes=(n_features, 128, 256, 2)), partial(batched_sgd, lr=0.1)
-    return Task(name, data, model, train, epochs=5, batch_size=32, n_clients=50, n_together=10)
-
-
-TASKS: Mapping[str, Task] = MappingProxyType(
-    {
-        "phishing": Task("phishing", phishing, mlp, partial(batched_sgd, lr=0.1), n_together=10),
-        "digits": Task(
-            "digits",
-            digits,
-            small_cnn,
-            partial(batched_sgd, lr=0.1, momentum=0.9),
-            epochs=5,
-            batch_size=16,
-            n_clients=50,
-            n_rounds=30,
-            n_together=10,
-        ),
-        "phishing-urls": _table("phishing-urls", phishing_urls, 48),
-        "spambase": _table("spambase", spambase, 57),
-        # A small network, and rates at which it learns in 60 rounds, chosen on plain averaging alone, under
-        # attack and not. With a fifth of the images it takes several epochs per round, and clients drift
-        # apart.
-        "cifar10": Task(
-            "cifar10",
-            partial(cifar10, n_test=2_000),
-            partial(cifar_cnn, widths=(16, 32, 64)),
-            partial(sgd, lr=0.1, momentum=0.5),
-            partial(dirichlet, alpha=0.5),
-            batch_size=32,
-            n_rounds=60,
-        ),
-        # "0.1 local epoch" of 500 tweets is one step of Adam, in which every weight moves by the learning
-        # rate: a model that is shaken more than it learns. Four steps at a larger rate learn in 30 rounds.
-        "twitter": Task(
-            "twitter",
-            partial(twitter, n_test=2_000),
-            partial(lstm, hidden=100),
-            partial(adam, lr=2e-3),
-            epochs=0.5,
-            n_per_round=15,
-            n_rounds=30,
-        ),
-    }
-)
-
-#: How large a run is: just large enough to see that it works, measurable on a processor, as in the paper.
-SCALES = ("smoke", "cpu", "paper")
-
-#: What a task becomes at another scale than cpu, at which TASKS are written down.
-SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
-    {
-        ("phishing", "smoke"): {"data": partial(phishing, n_train=2000, n_test=400)},
-        ("cifar10", "smoke"): {
-            "data": partial(cifar10, n_train=1_000, n_test=200),
-            "model": partial(cifar_cnn, widths=(4, 8, 8)),
-        },
-        ("cifar10", "paper"): {
-            "data": cifar10,
-            "model": resnet18,
-            "train": partial(sgd, lr=0.01),
-            "epochs": 1.0,
-            "batch_size": 64,
-            "n_rounds": 300,
-            "augment": crop_and_flip,
-        },
-        ("twitter", "smoke"): {
-            "data": partial(twitter, n_train=1_000, n_test=200),
-            "model": partial(lstm, hidden=8),
-        },
-        ("twitter", "paper"): {
-            "data": twitter,
-            "model": lstm,
-            "train": partial(adam, lr=1e-4),
-            "epochs": 0.1,
-            "n_rounds": 300,
-        },
-    }
-)
-
-#: What every task becomes at the scale smoke.
-SMOKE: Mapping[str, Any] = MappingProxyType({"n_rounds": 2, "n_clients": 20, "n_per_round": 10, "n_root": 50})
 
 #: The backdoors of each task, by the name of the attack that plants them.
 BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
@@ -194,33 +89,21 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 CLIENT_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType({"flip": flip_compact, "flip_full": flip})
 
 
-def task_named(name: str, *, scale: str = "cpu") -> Task:
-    """Return the task of this name.
-
-    >>> task_named("phishing").n_rounds, task_named("phishing", scale="smoke").n_rounds
-    (20, 2)
-    """
-    if name not in TASKS:
-        raise InputError(f"no task {name!r}; {nearest(name, TASKS)}There are: {', '.join(TASKS)}")
-    if scale not in SCALES:
-        raise InputError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}")
-    changes = {**(SMOKE if scale == "smoke" else {}), **SCALED.get((name, scale), {})}
-    return replace(TASKS[name], **changes)
-
-
 def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> Attack:
     """Return the attack of this name on a task; by default, as many clients as in the paper are malicious.
 
+    >>> from holdfast.lab import TASKS
     >>> attack_named("edge-case+collude", TASKS["phishing"]).colludes
     True
     """
     if name == "none":
         return Attack()
-    backdoors = {part: {"backdoor": backdoor} for part, backdoor in BACKDOORS.get(task.name, {}).items()}
+    base = base_name(task.name)
+    backdoors = {part: {"backdoor": backdoor} for part, backdoor in BACKDOORS.get(base, {}).items()}
     known = {**backdoors, **ATTACKS}
     if n_malicious is None:
-        n_malicious = whole_share(MALICIOUS.get(task.name, 0.2), task.n_clients)
-    attack = Attack(name, n_malicious, poison_fraction=POISON.get(task.name, 0.5))
+        n_malicious = whole_share(MALICIOUS.get(base, 0.2), task.n_clients)
+    attack = Attack(name, n_malicious, poison_fraction=POISON.get(base, 0.5))
     for part in name.split("+"):
         if part not in known:
             raise InputError(
@@ -238,7 +121,7 @@ def _with_part(attack: Attack, part: Mapping[str, Any], task: Task) -> Attack:
             raise InputError(f"attackers {what}; {attack.name!r} names two")
     # PGD strays about as far as an honest client's first update is long; constrain-and-scale replaces the
     # average of all clients.
-    radius = 0.25 if task.name == "phishing" else 1.0
+    radius = 0.25 if base_name(task.name) == "phishing" else 1.0
     fit = {**_pace(task), "radius": radius, "total": float(task.n_per_round)}
     crafts = [_filled(craft, "craft", fit) for craft in part.get("crafts", ())]
     train = {"train": _filled(part["train"], "training", fit)} if "train" in part else {}
@@ -260,6 +143,7 @@ def _filled(function: Any, role: str, settings: Mapping[str, Any]) -> Any:
 def defence_named(name: str, task: Task, attack: Attack) -> Defence:
     """Return the rule of this name, which assumes as many attackers as there are on average.
 
+    >>> from holdfast.lab import task_named
     >>> task = task_named("phishing")
     >>> print(defence_named("krum", task, attack_named("edge-case", task)).aggregate)
     krum(n_malicious=4)
@@ -271,10 +155,11 @@ def defence_named(name: str, task: Task, attack: Attack) -> Defence:
         raise InputError(f"no defence {name!r}; {nearest(name, known)}There are: {', '.join(known)}")
     n_expected = whole_share(attack.n_malicious / task.n_clients, task.n_per_round)
     settings: dict[str, Any] = {"n_malicious": n_expected, "threshold": 2 * n_expected}
-    if name == "sign_sgd" and task.name == "phishing":
+    base = base_name(task.name)
+    if name == "sign_sgd" and base == "phishing":
         settings["step"] = 0.01
-    if name in ("invariant", "and_mask") and task.name in PUBLISHED:
-        settings["tau"] = PUBLISHED[task.name]["tau"]
+    if name in ("invariant", "and_mask") and base in PUBLISHED:
+        settings["tau"] = PUBLISHED[base]["tau"]
     return Defence(name, _filled(getattr(aggregators, name), "rule", settings))
 
 

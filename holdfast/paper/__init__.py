@@ -6,7 +6,7 @@ from typing import Any
 
 from .._support.lookup import nearest
 from ..errors import InputError
-from ..lab.names import SCALES
+from ..lab.tasks import SCALES
 from .cifar10_tables import CIFAR10_TABLES
 from .experiment import Document, Experiment
 from .judging import judge

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from .._support.counting import whole_share
 from ..lab.choices import Numbers, build_run, unattacked
-from ..lab.names import task_named
 from ..lab.scenario import Run
+from ..lab.tasks import task_named
 from .experiment import Cell, Experiment, Printed
 
 __all__ = ["LIKE_CIFAR10", "REAL", "STAND_IN", "TASKS", "Row", "Table", "printed_numbers"]

@@ -62,7 +62,8 @@ def check(found, part):
 
 
 def test_the_tasks_that_need_data_are_tried_below():
-    assert set(TASKS) == {*SMALL, "phishing-urls", "spambase", "cifar10", "twitter"}
+    tried = {*SMALL, "phishing-urls", "spambase", "cifar10", "twitter"}
+    assert set(TASKS) == tried | {f"{task}-minority" for task in ("digits", "spambase", "twitter")}
 
 
 @pytest.mark.parametrize("task", SMALL)
@@ -85,7 +86,12 @@ def test_each_defence_learns_something_else_than_plain_averaging(rule):
 
 @pytest.mark.parametrize("part", ["none", "edge-case", "distributed"])
 @pytest.mark.parametrize(
-    ("task", "file"), [("phishing-urls", "phishing_legitimate_48.csv"), ("spambase", "spambase_57.csv")]
+    ("task", "file"),
+    [
+        ("phishing-urls", "phishing_legitimate_48.csv"),
+        ("spambase", "spambase_57.csv"),
+        ("spambase-minority", "spambase_57.csv"),
+    ],
 )
 def test_a_real_table_runs(task, file, part):
     if not (FOLDER / file).is_file():
@@ -105,6 +111,7 @@ def test_a_real_table_runs(task, file, part):
         ("twitter", "none", "median"),
         ("twitter", "edge-case", "invariant"),
         ("twitter", "edge-case+collude", "sparsefed"),
+        ("twitter-minority", "edge-case", "trimmed_mean"),
     ],
 )
 def test_real_images_and_tweets_run(task, part, rule):

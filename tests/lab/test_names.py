@@ -3,9 +3,19 @@ from dataclasses import replace
 import pytest
 
 from holdfast import InputError, aggregators
-from holdfast.lab import ATTACKS, BACKDOORS, CLIENT_SIDE, TASKS, attack_named, defence_named, task_named
+from holdfast.lab import (
+    ATTACKS,
+    BACKDOORS,
+    CLIENT_SIDE,
+    SCALES,
+    TASKS,
+    attack_named,
+    defence_named,
+    task_named,
+)
 from holdfast.lab.models import lstm
 from holdfast.lab.scenario import Attack
+from holdfast.lab.tasks import base_name
 
 PHISHING, DIGITS = task_named("phishing"), task_named("digits")
 
@@ -13,8 +23,21 @@ PHISHING, DIGITS = task_named("phishing"), task_named("digits")
 def test_every_task_goes_by_its_own_name_and_has_both_backdoors_but_text():
     assert {name: task.name for name, task in TASKS.items()} == {name: name for name in TASKS}
     assert {name: sorted(backdoors) for name, backdoors in BACKDOORS.items()} == {
-        name: ["edge-case"] if name == "twitter" else ["distributed", "edge-case"] for name in TASKS
+        name: ["edge-case"] if name == "twitter" else ["distributed", "edge-case"]
+        for name in map(base_name, TASKS)
     }
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name != base_name(name)])
+def test_a_task_with_a_minority_is_the_usual_one_with_its_attacks_and_defences(name):
+    for scale in SCALES:
+        task, usual = task_named(name, scale=scale), task_named(base_name(name), scale=scale)
+        assert task.minority is not None
+        assert replace(task, name=usual.name, minority=None) == usual
+        attack = attack_named("edge-case+pgd", task)
+        assert attack == attack_named("edge-case+pgd", usual)
+        for rule in ("invariant", "sign_sgd", "rlr"):
+            assert defence_named(rule, task, attack) == defence_named(rule, usual, attack)
 
 
 def test_phishing_is_set_as_in_the_paper():

@@ -3,6 +3,7 @@
 from .cifar10 import cifar10
 from .dataset import Dataset, Pool, standardise
 from .digits import digits
+from .minorities import dialect, shifted, turned
 from .phishing import phishing
 from .tables import phishing_urls, spambase, table
 from .twitter import twitter
@@ -11,11 +12,14 @@ __all__ = [
     "Dataset",
     "Pool",
     "cifar10",
+    "dialect",
     "digits",
     "phishing",
     "phishing_urls",
+    "shifted",
     "spambase",
     "standardise",
     "table",
+    "turned",
     "twitter",
 ]
