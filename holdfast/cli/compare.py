@@ -15,6 +15,16 @@ from .shown import errors_shown
 
 __all__ = ["compare_command"]
 
+#: What is shown of a defence: [its name] the title, the cell (under attack, without), the number in the cell.
+NUMBERS = {
+    "accuracy": ("Acc", 0, "accuracy"),
+    "minority_accuracy": ("Acc, minority", 0, "minority_accuracy"),
+    "attack_success": ("ASR", 0, "attack_success"),
+    "honest_accuracy": ("Acc, no attack", 1, "accuracy"),
+    "honest_minority_accuracy": ("Acc, minority, no attack", 1, "minority_accuracy"),
+    "honest_success": ("ASR, no attack", 1, "attack_success"),
+}
+
 
 def compare_command(
     task: options.TaskName,
@@ -83,32 +93,34 @@ def _standings(experiment: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "defence": defence,
-            "accuracy": attacked["measured"]["accuracy"],
-            "attack_success": attacked["measured"]["attack_success"],
-            "honest_accuracy": honest["measured"]["accuracy"],
-            "honest_success": honest["measured"]["attack_success"],
-            "attacked": attacked["keys"],
-            "honest": honest["keys"],
+            **{
+                name: cells[place]["measured"][number]
+                for name, (_, place, number) in NUMBERS.items()
+                if number in cells[place]["measured"]
+            },
+            "attacked": cells[0]["keys"],
+            "honest": cells[1]["keys"],
         }
-        for defence, (attacked, honest) in by_row.items()
+        for defence, cells in by_row.items()
     ]
 
 
 def _show(experiment: dict[str, Any], standings: list[dict[str, Any]], seeds: int, files: list[Path]) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]{experiment['title']}[/bold]; {experiment['note']}\n")
+    shown = {name: title for name, (title, _, _) in NUMBERS.items() if name in standings[0]}
+    minority = " Minority: the same in the form that a minority has them in." * ("minority_accuracy" in shown)
     table = Table(
-        caption="Acc: clean inputs answered correctly. ASR: inputs with the backdoor that get the attackers'"
-        f" label; without an attack, those that get it anyway. The mean of {seeds} seed{'s' * (seeds > 1)}"
-        " after the last round (lowest-highest).",
+        caption=f"Acc: clean inputs answered correctly.{minority} ASR: inputs with the backdoor that get the"
+        " attackers' label; without an attack, those that get it anyway. The mean of"
+        f" {seeds} seed{'s' * (seeds > 1)} after the last round (lowest-highest).",
         caption_justify="left",
     )
     table.add_column("defence")
-    for title in ("Acc", "ASR", "Acc, no attack", "ASR, no attack"):
+    for title in shown.values():
         table.add_column(title, justify="right")
     for one in standings:
-        spreads = (one[name] for name in list(one)[1:5])
-        table.add_row(one["defence"], *map(_text, spreads))
+        table.add_row(one["defence"], *(_text(one[name]) for name in shown))
     console.print(table)
     for file in files:
         console.print(f"Written: {file}", soft_wrap=True)

@@ -58,14 +58,14 @@ def pack_command(results: Results = Path("results")) -> None:
 
 def _as_dict(run: "Result") -> dict[str, Any]:
     names = ("key", "description", "version", "device", "finished", "n_done")
-    numbers = {name: run.last(name) for name in ("accuracy", "attack_success")}
+    numbers = {name: run.last(name) for name in ("accuracy", "attack_success", "minority_accuracy")}
     return {name: getattr(run, name) for name in names} | numbers
 
 
 def _line(run: "Result") -> str:
     """Return a run in one line: what it is, and what came out."""
     what = f"{run.key}  {run.task}  {run.attack}  {run.description['defence']['aggregate']}  seed {run.seed}"
-    accuracy, success = run.last("accuracy"), run.last("attack_success")
-    numbers = "" if accuracy is None else f"  Acc {accuracy:.1%}"
-    numbers += "" if success is None else f"  ASR {success:.1%}"
+    shown = {"Acc": "accuracy", "minority": "minority_accuracy", "ASR": "attack_success"}
+    found = {title: run.last(name) for title, name in shown.items()}
+    numbers = "".join(f"  {title} {share:.1%}" for title, share in found.items() if share is not None)
     return what + (numbers if run.finished else f"  {run.n_done} of {run.n_rounds} rounds")

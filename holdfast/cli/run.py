@@ -77,7 +77,8 @@ def _news(result: "Result") -> str:
     if not result.n_done:
         return ""
     parts = [f"Acc {_percent(result.last('accuracy'))}"]
-    for title, name in (("ASR", "attack_success"), ("kept", "kept_fraction")):
+    shown = (("minority", "minority_accuracy"), ("ASR", "attack_success"), ("kept", "kept_fraction"))
+    for title, name in shown:
         if result.last(name) is not None:
             parts.append(f"{title} {_percent(result.last(name))}")
     return "  ".join([*parts, f"attackers {result.last('n_attackers')}"])
@@ -101,11 +102,15 @@ def _show(run: "Run", result: "Result", folder: Path, console: Console) -> None:
 
 
 def _rows(run: "Run", result: "Result") -> list[tuple[str, str, str]]:
-    success, kept = result.last("attack_success"), result.mean("kept_fraction")
+    minority, success = result.last("minority_accuracy"), result.last("attack_success")
+    kept = result.mean("kept_fraction")
     dropped = sum(result.summary.dropped.values())
     rows = [
         ("accuracy (Acc)", _percent(result.last("accuracy")), "of clean test inputs are answered correctly")
     ]
+    if minority is not None:
+        whose = f"of them in the form that {run.task.n_minority} of {run.task.n_clients} clients have them in"
+        rows.append(("minority accuracy", _percent(minority), whose))
     if success is not None:
         whose = "get the label that the attackers want"
         rows.append(("attack success (ASR)", _percent(success), f"of inputs with the backdoor {whose}"))

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from .. import __version__
 from ..lab.scenario import Run
+from ..runs.records import OPTIONAL
 from ..runs.results import Result, find_result
 
 __all__ = [
@@ -196,7 +197,7 @@ def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str) -> Document
 def _measured(results: Sequence[Result]) -> Document:
     """Return what the runs of a cell came to: after the last round, and over the last few."""
     numbers: Document = {}
-    for name in ("accuracy", "attack_success"):
+    for name in ("accuracy", "attack_success", *_optional(results)):
         numbers[name] = _spread([result.last(name) for result in results])
         numbers[f"last{LAST}_{name}"] = _spread([_mean(result.series(name)[-LAST:]) for result in results])
     return {
@@ -207,8 +208,13 @@ def _measured(results: Sequence[Result]) -> Document:
     }
 
 
+def _optional(results: Iterable[Result]) -> list[str]:
+    """Return the optional numbers that some of the runs measure."""
+    return [name for name in OPTIONAL if any(result.last(name) is not None for result in results)]
+
+
 def _run_shown(result: Result) -> Document:
-    names = ("accuracy", "attack_success", "kept_fraction", "n_attackers")
+    names = ("accuracy", "attack_success", "kept_fraction", "n_attackers", *_optional([result]))
     task, summary = result.description["task"], result.summary
     return {
         **{name: getattr(result, name) for name in ("task", "attack", "defence", "seed", "n_rounds")},

@@ -97,6 +97,7 @@ def _section(experiment: Document) -> dict[str, Any]:
         **{name: experiment[name] for name in ("note", "columns", "cells")},
         "title": str(experiment["title"]),
         "grid": cells_by_row(experiment),
+        "has_minority": any(part(cell["measured"], "minority_accuracy") for cell in experiment["cells"]),
         "numbers": _flat({name: part for name, part in experiment["studies"].items() if name != "findings"}),
     }
 

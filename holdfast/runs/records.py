@@ -8,10 +8,12 @@ from typing import Any
 
 from ..lab.simulation import Record
 
-__all__ = ["COLUMNS", "Column", "Summary", "stored_record"]
+__all__ = ["COLUMNS", "OPTIONAL", "Column", "Summary", "stored_record"]
 
 #: What is kept of every round.
 COLUMNS = ("accuracy", "attack_success", "n_attackers", "kept_fraction", "n_dropped", "seconds")
+#: What is kept beside it of the runs that measure it.
+OPTIONAL = ("minority_accuracy",)
 
 Column = Sequence[float | None]
 
@@ -38,12 +40,13 @@ class Summary:
         []
         """
         records = list(records)
+        columns = (*COLUMNS, *(name for name in OPTIONAL if any(name in record for record in records)))
         shares: dict[str, list[float]] = {}
         for seen in (record["diagnostics"] for record in records):
             for client, share in zip(seen["clients"], seen["trimmed_share"] or (), strict=False):
                 shares.setdefault(str(client), []).append(share)
         return cls(
-            {name: [_number(record, name) for record in records] for name in COLUMNS},
+            {name: [_number(record, name) for record in records] for name in columns},
             dict(Counter(str(client) for record in records for client in record["clients"])),
             {client: _rounded(sum(given) / len(given)) for client, given in shares.items()},
             sorted({client for record in records for client in record["attackers"]}),
@@ -53,6 +56,7 @@ class Summary:
 
 def stored_record(record: Record) -> dict[str, Any]:
     """Return a record as plain numbers, strings and lists; diagnostics have six digits, to save room."""
+    optional = {name: getattr(record, name) for name in OPTIONAL}
     return {
         "round": record.round,
         "accuracy": record.accuracy,
@@ -62,6 +66,7 @@ def stored_record(record: Record) -> dict[str, Any]:
         "attackers": list(record.attackers),
         "diagnostics": _all_rounded(record.diagnostics.as_dict()),
         "seconds": _rounded(record.seconds),
+        **{name: value for name, value in optional.items() if value is not None},
     }
 
 

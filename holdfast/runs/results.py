@@ -11,7 +11,7 @@ from .._support.keys import key_of
 from ..errors import DataError
 from ..lab.scenario import Run
 from . import store
-from .records import COLUMNS, Column, Summary
+from .records import COLUMNS, OPTIONAL, Column, Summary
 
 __all__ = ["Result", "find_result", "list_results", "pack_results"]
 
@@ -85,8 +85,9 @@ class Result:
         return self.packed or Summary.of(self.records)
 
     def series(self, name: str) -> Column:
-        """Return one of COLUMNS: a number per round, None where there is none."""
-        return self.summary.rounds[name]
+        """Return one of COLUMNS or OPTIONAL: a number per round, None where there is none."""
+        rounds = self.summary.rounds
+        return [None] * self.n_done if name in OPTIONAL and name not in rounds else rounds[name]
 
     def last(self, name: str) -> float | None:
         """Return that number after the last round; None where there is none."""
@@ -155,7 +156,7 @@ def result_of(entry: store.Entry) -> Result:
             result = Result(*head, True, packed=Summary(**entry["summary"]))
         else:
             result = Result(*head, entry["finished"], tuple(entry["records"]))
-        n_done = {len(result.series(name)) for name in COLUMNS}
+        n_done = {len(result.series(name)) for name in (*COLUMNS, *OPTIONAL)}
         is_whole = n_done == {result.n_rounds} or (
             not result.finished and n_done <= {*range(result.n_rounds)}
         )

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._support.lookup import nearest
 from ..errors import HoldfastError, InputError
-from .records import COLUMNS
+from .records import COLUMNS, OPTIONAL
 from .results import Result
 
 __all__ = ["TRACKERS", "MLflow", "TensorBoard", "Tracker", "WandB", "track", "tracker_named"]
@@ -71,8 +71,8 @@ def _begin(tracker: Tracker, result: Result) -> None:
 
 
 def _log(tracker: Tracker, result: Result, number: int) -> bool:
-    """Send a round's numbers, without those that the rule does not measure; return whether that worked."""
-    series = {name: result.series(name)[number - 1] for name in COLUMNS}
+    """Send a round's numbers, without those that are not measured; return whether that worked."""
+    series = {name: result.series(name)[number - 1] for name in (*COLUMNS, *OPTIONAL)}
     try:
         tracker.log(number, {name: float(value) for name, value in series.items() if value is not None})
     except Exception as error:

@@ -52,3 +52,16 @@ def test_a_defence_that_cannot_run_is_named(tmp_path):
     result = compared(tmp_path, "--malicious", "10", defences="krum")
     assert result.exit_code == 1
     assert "krum under attack 'distributed', seed 0: krum needs" in result.stderr
+
+
+@pytest.mark.slow
+def test_a_minority_has_columns_of_its_own(tmp_path):
+    words = ("compare", "digits-minority", "--defences", "median", "--out", tmp_path, "--set", "epochs=1")
+    small = ("--rounds", 1, "--clients", 12, "--per-round", 6, "--seeds", 1, "--workers", 1)
+    (standing,) = json.loads(holdfast(*words, *small, "--json").stdout)["standings"]
+    shown = holdfast(*words, *small).output
+    assert "Minority: the same in the form that a minority has them in." in " ".join(shown.split())
+    for name in ("minority_accuracy", "honest_minority_accuracy"):
+        assert f"{standing[name]['mean']:.1%}" in shown
+    page = (tmp_path / "digits-minority-edge-case.html").read_text(encoding="utf-8")
+    assert page.count('<th scope="col">Minority</th>') == 2

@@ -155,3 +155,15 @@ def test_without_torch_the_extra_is_named():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "this needs torch: pip install 'holdfast-fl[sim]'\n"
+
+
+def test_the_accuracy_of_a_minority_is_shown_where_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.cli.options.SECONDS", 0.0)
+    small = ("--rounds", 1, "--clients", 30, "--set", "epochs=1")
+    result = holdfast("run", "digits-minority", "--out", tmp_path, *small)
+    assert "of them in the form that 3 of 30 clients have them in" in result.stdout
+    assert " minority " in result.stderr.splitlines()[-1]
+    (line,) = holdfast("results", "list", tmp_path).stdout.splitlines()
+    accuracy = json.loads(holdfast("results", "list", tmp_path, "--json").stdout)["runs"][0]
+    assert f"  minority {accuracy['minority_accuracy']:.1%}" in line
+    assert "minority" not in attacked(tmp_path).output

@@ -12,7 +12,7 @@ from holdfast.diagnostics import Dropped
 from holdfast.report.pages import demo_page, results_page, round_page, write_round
 
 from .conftest import HOSTILE
-from .documents import cell, claim, experiment, run
+from .documents import cell, claim, experiment, run, spread
 
 EMPTY = {"version": "0.1.0", "scale": "cpu", "claims": [], "experiments": [], "runs": {}, "unusable": {}}
 
@@ -233,3 +233,15 @@ def test_a_round_is_written_as_json_with_a_page_beside_it(tmp_path, name, page):
     written = json.loads((tmp_path / "new" / name).read_text())
     assert written == {"holdfast": holdfast.__version__, **document}
     assert {path.name for path in (tmp_path / "new").iterdir()} == {name, page}
+
+
+def test_a_minority_has_a_column_where_it_was_measured(measured):
+    assert "Minority" not in "".join(sections(measured).values())
+    one = measured["experiments"][0]["cells"][0]
+    one["measured"] |= {name: spread(0.123) for name in ("minority_accuracy", "last10_minority_accuracy")}
+    found = sections(measured)
+    assert "<b>Minority</b>: the accuracy on the test inputs in the" in found["reading"]
+    heads = re.findall(r'<th scope="col">(\w+)</th>', found["experiment-0"])
+    assert heads == ["Acc", "Minority", "ASR"]
+    assert 'colspan="3"' in found["experiment-0"]
+    assert "12.3" in found["experiment-0"]

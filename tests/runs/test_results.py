@@ -1,10 +1,14 @@
+import json
+
 import pytest
 
+from holdfast.errors import DataError
+from holdfast.lab.data import shifted
 from holdfast.runs.epochs import CHANGES, code_epoch
 from holdfast.runs.records import Summary
-from holdfast.runs.results import Result
+from holdfast.runs.results import Result, pack_results
 
-from .tiny import made, tiny_run
+from .tiny import load_result, made, tiny_run
 
 
 def record(number, *, clients=(1, 2), shares=(0.5, 0.25), attackers=(), dropped=()):
@@ -57,3 +61,30 @@ def test_a_change_raises_the_epoch_of_what_it_touches_alone(monkeypatch):
     before = code_epoch(median), code_epoch(mean)
     monkeypatch.setattr("holdfast.runs.epochs.CHANGES", (*CHANGES, ("median(", "why")))
     assert (code_epoch(median), code_epoch(mean)) == (len(CHANGES) + 1, before[1])
+
+
+def test_what_only_some_runs_measure_is_stored_of_those_and_reads_as_none_of_others(tmp_path):
+    usual, minor = tiny_run(), tiny_run().replace(minority=shifted)
+    for run in (usual, minor):
+        loose = made(run, tmp_path)
+        assert all(("minority_accuracy" in record) == (run is minor) for record in loose.records)
+        pack_results(tmp_path)
+        packed = load_result(run, tmp_path)
+        assert ("minority_accuracy" in packed.summary.rounds) == (run is minor)
+        assert packed.series("minority_accuracy") == loose.series("minority_accuracy")
+        assert len(packed.series("minority_accuracy")) == 3
+        assert (packed.last("minority_accuracy") is None) == (run is usual)
+    with pytest.raises(KeyError):
+        packed.series("minority_acuracy")
+
+
+def test_a_damaged_optional_column_is_found(tmp_path):
+    run = tiny_run().replace(minority=shifted)
+    made(run, tmp_path)
+    pack_results(tmp_path)
+    (path,) = tmp_path.glob("*.jsonl")
+    entry = json.loads(path.read_text())
+    entry["summary"]["rounds"]["minority_accuracy"].pop()
+    path.write_text(json.dumps(entry, separators=(",", ":")))
+    with pytest.raises(DataError, match=r"it has \[2, 3\]"):
+        load_result(run, tmp_path)

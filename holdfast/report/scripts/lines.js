@@ -2,6 +2,7 @@
 
 const METRICS = [
   { name: "accuracy", title: "Acc", heading: "Accuracy: clean inputs answered correctly" },
+  { name: "minority_accuracy", title: "Minority", heading: "Minority: inputs in its form answered correctly" },
   { name: "attack_success", title: "ASR", heading: "Attack success: inputs with the backdoor that get the attackers’ label" },
   { name: "kept_fraction", title: "Kept", heading: "Kept: share of the coordinates that the mask keeps" },
 ];
