@@ -41,6 +41,8 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 "previous": "the last global update",
                 "benign": "(n_honest, dim) the honest rows of this round, for attackers who see everything",
                 "rehearsal": "(n_attackers, dim) what the attackers would send if they were honest",
+                "attackers": "(n_attackers,) their ids",
+                "round": "the number of the round, from 1",
                 "rng": _RNG,
             },
         ),

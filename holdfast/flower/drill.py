@@ -54,7 +54,9 @@ class Drill:
                 for need in ("benign", "rehearsal")
                 if craft.needs(need)
             ]
-            beyond = [field for field in ("train", "colludes", "exposure") if getattr(attack, field)]
+            beyond = [
+                field for field in ("train", "colludes", "exposure", "whitewashes") if getattr(attack, field)
+            ]
             if unseen or beyond:
                 raise InputError(
                     f"attack {name!r} needs what one client has not: {', '.join(unseen + beyond)}."
@@ -75,7 +77,13 @@ class Drill:
             return reply
         LOG.warning("DRILL: %s sends what %r makes of its update", _named(message, context), attack.name)
         key, sent = _only_arrays(reply)
-        reply.content[key] = _crafted(attack, base, sent, previous, _stream(message, context))
+        known = {
+            "previous": previous,
+            "attackers": np.array([context.node_id]),
+            "round": _round(message),
+            "rng": _stream(message, context),
+        }
+        reply.content[key] = _crafted(attack, base, sent, known)
         return reply
 
     def poisoned(
@@ -127,7 +135,7 @@ class Drill:
         name = self.part(context)
         if name is None or not message.metadata.message_type.startswith("train"):
             return None
-        return self.attacks[name] if _round(message) in self.attacks[name].rounds else None
+        return self.attacks[name] if self.attacks[name].is_on(_round(message)) else None
 
 
 def nan(updates: Array) -> Array:
@@ -171,9 +179,7 @@ def _only_arrays(message: Message) -> tuple[str, ArrayRecord]:
     return records[0]
 
 
-def _crafted(
-    attack: Attack, base: ArrayRecord, sent: ArrayRecord, previous: Array | None, rng: np.random.Generator
-) -> ArrayRecord:
+def _crafted(attack: Attack, base: ArrayRecord, sent: ArrayRecord, known: Mapping[str, Any]) -> ArrayRecord:
     """Return the model to send: the base and what the crafts make of the node's own step from it."""
     model = {name: array.numpy() for name, array in sent.items()}
     names = [name for name, array in model.items() if np.issubdtype(array.dtype, np.floating)]
@@ -185,7 +191,7 @@ def _crafted(
     start = _flat(base, names)
     updates = (_flat(sent, names) - start)[None]
     for craft in attack.crafts:
-        updates = craft(updates, previous=previous, rng=rng)
+        updates = craft(updates, **known)
     end = start + updates[0]
     for name in names:
         part, end = end[: model[name].size], end[model[name].size :]

@@ -1,13 +1,13 @@
 """What there is to choose from, with every setting and its default."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import aggregators
 from ..core import Bound
-from .choices import numbers_of
+from .choices import NUMBERS, numbers_of
 from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, attack_named, defence_named
 from .scenario import Attack, Task
 from .tasks import TASKS, base_name
@@ -20,6 +20,14 @@ FROM_THE_RUN = {
     "threshold": "twice the attackers expected per round",
 }
 BY_TASK = "as the task has it"
+
+#: The parts of an attack's name that stand for no function.
+CONDUCT = {
+    "collude": "Attackers train one update on the examples of all, and all send it.",
+    "sleeper": "Attackers are honest for the first rounds, half of the training: they pass every early test.",
+    "on-off": "Attackers are honest but in every so many-th round.",
+    "whitewash": "Attackers whom the server expels come back under new ids.",
+}
 
 
 @dataclass(frozen=True)
@@ -63,10 +71,12 @@ def _attacks() -> Iterator[Choice]:
     for name in ATTACKS:
         attacks = [attack_named(name, task) for task in TASKS.values()]
         by_task = [[*([attack.train] if attack.train else []), *attack.crafts] for attack in attacks]
-        if by_task[0]:
-            yield Choice(name, _sentence(by_task[0][0].function), _shared(by_task))
+        if name in CONDUCT:
+            numbers = [field for field in ATTACKS[name] if field in NUMBERS["attack"]]
+            own = [{field: getattr(attack, field) for field in numbers} for attack in attacks]
+            yield Choice(name, CONDUCT[name], _shared(own))
         else:
-            yield Choice(name, "Attackers train one update on the examples of all, and all send it.", {})
+            yield Choice(name, _sentence(by_task[0][0].function), _shared(map(_named_settings, by_task)))
 
 
 def _named_settings(functions: list[Bound[Any]]) -> dict[str, Any]:
@@ -74,9 +84,9 @@ def _named_settings(functions: list[Bound[Any]]) -> dict[str, Any]:
     return {f"{function.name}.{name}": value for function in functions for name, value in function.settings}
 
 
-def _shared(by_task: list[list[Bound[Any]]]) -> dict[str, Any]:
-    """Return the settings that the functions have on all tasks."""
-    first, *others = map(_named_settings, by_task)
+def _shared(by_task: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the settings with the values that they have on all tasks."""
+    first, *others = by_task
     return {
         name: value if all(other[name] == value for other in others) else BY_TASK
         for name, value in first.items()
@@ -99,7 +109,8 @@ def _defences() -> Iterator[Choice]:
     for name, train in CLIENT_SIDE.items():
         defences = [defence_named(name, task, Attack()) for task in tasks]
         by_task = [[defence.train, defence.predict] for defence in defences]
-        yield Choice(name, _sentence(train), _shared(by_task), tuple(task.name for task in tasks))
+        shared = _shared(map(_named_settings, by_task))
+        yield Choice(name, _sentence(train), shared, tuple(task.name for task in tasks))
 
 
 def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:

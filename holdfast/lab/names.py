@@ -82,6 +82,14 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "inner-product": {"crafts": (attacks.inner_product,)},
         "sign-flip": {"crafts": (attacks.sign_flip,)},
         "gaussian": {"crafts": (attacks.gaussian,)},
+        "sleeper": {"sleeps": lambda task: task.n_rounds // 2},
+        "on-off": {"period": 2},
+        "ramp": {"crafts": (attacks.ramp,)},
+        "dilute": {"crafts": (attacks.dilute,)},
+        "decorrelate": {"crafts": (attacks.decorrelate,)},
+        "split": {"crafts": (attacks.split,)},
+        "mimic": {"crafts": (attacks.mimic,)},
+        "whitewash": {"whitewashes": True},
     }
 )
 
@@ -120,12 +128,13 @@ def _with_part(attack: Attack, part: Mapping[str, Any], task: Task) -> Attack:
         if field in part and getattr(attack, field) is not None:
             raise InputError(f"attackers {what}; {attack.name!r} names two")
     # PGD strays about as far as an honest client's first update is long; constrain-and-scale replaces the
-    # average of all clients.
+    # average of all clients; a ramp ends with the training.
     radius = 0.25 if base_name(task.name) == "phishing" else 1.0
-    fit = {**_pace(task), "radius": radius, "total": float(task.n_per_round)}
+    fit = {**_pace(task), "radius": radius, "total": float(task.n_per_round), "until": task.n_rounds}
     crafts = [_filled(craft, "craft", fit) for craft in part.get("crafts", ())]
     train = {"train": _filled(part["train"], "training", fit)} if "train" in part else {}
-    return replace(attack, **{**part, **train, "crafts": (*attack.crafts, *crafts)})
+    sleeps = {"sleeps": part["sleeps"](task)} if "sleeps" in part else {}
+    return replace(attack, **{**part, **train, **sleeps, "crafts": (*attack.crafts, *crafts)})
 
 
 def _pace(task: Task) -> dict[str, Any]:

@@ -109,17 +109,34 @@ class Attack:
     poison_fraction: float = 0.5  # poisoned examples added to a shard, as a share of the clean ones
     exposure: float = 0.0  # share of an edge-case pool that honest clients hold, labelled correctly
     rounds: range = range(1, 1_000_000)
+    sleeps: int = field(
+        default=0, metadata={"before": 0}
+    )  # rounds that attackers begin with as honest clients
+    period: int = field(default=1, metadata={"before": 1})  # they attack in every so many-th round
+    whitewashes: bool = field(
+        default=False, metadata={"before": False}
+    )  # those expelled return under a new id
 
     def __post_init__(self) -> None:
         """Put the functions into their roles, and refuse shares outside their range."""
         _bind_fields(self, backdoor="backdoor", train="training", crafts="craft")
         _as_floats(self, "poison_fraction", "exposure")
         check_whole("n_malicious", self.n_malicious, at_least=0)
+        check_whole("sleeps", self.sleeps, at_least=0)
+        check_whole("period", self.period, at_least=1)
         if not self.poison_fraction >= 0 or not 0 <= self.exposure <= 1:
             raise InputError(
                 "poison_fraction must be at least 0 and exposure in [0, 1];"
                 f" got {self.poison_fraction} and {self.exposure}"
             )
+
+    def is_on(self, number: int) -> bool:
+        """Return whether malicious clients attack in a round; otherwise they are honest in all they do.
+
+        >>> [number for number in range(10) if Attack("late", 3, sleeps=4, period=2).is_on(number)]
+        [6, 8]
+        """
+        return number in self.rounds and number > self.sleeps and number % self.period == 0
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,14 @@ def test_every_attack_that_is_listed_can_be_run():
             assert run == build_run(task, attack=entry["name"])
 
 
+def test_what_attackers_do_without_a_function_is_listed_with_its_numbers():
+    settings = {entry["name"]: entry["settings"] for entry in list_choices("attacks")}
+    assert settings["collude"] == settings["whitewash"] == {}
+    assert settings["sleeper"] == {"sleeps": BY_TASK}
+    assert settings["on-off"] == {"period": 2}
+    assert settings["ramp"] == {"ramp.until": BY_TASK}
+
+
 def test_every_setting_of_a_task_can_be_set():
     from holdfast.lab.choices import build_run
 

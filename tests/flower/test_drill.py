@@ -23,10 +23,19 @@ from holdfast.lab.training import sgd
 
 BASE = {"weight": np.array([[1.0, 2.0]], np.float32), "bias": np.array([3.0]), "steps": np.array([7])}
 STEP = np.array([0.5, -0.5, 2.0])
+
+
+def dated(updates, *, round, attackers):
+    """Send the round and the node's id."""
+    return np.full_like(updates, 100 * round + attackers.item())
+
+
 RED_TEAM = Drill(
     {
         "flip": Attack("flip", crafts=(partial(sign_flip, factor=2.0),)),
         "late": Attack("late", crafts=(sign_flip,), rounds=range(3, 5)),
+        "later": Attack("later", crafts=(sign_flip,), sleeps=2, period=2),
+        "dated": Attack("dated", crafts=(dated,)),
         "noise": Attack("noise", crafts=(partial(gaussian, sigma=0.1),)),
         "both": Attack("both", crafts=(sign_flip, partial(boost, factor=10.0))),
         "hidden": Attack("hidden", crafts=(partial(neurotoxin, kept=0.7),)),
@@ -132,6 +141,16 @@ def test_attacks_keep_to_their_rounds():
         np.testing.assert_allclose(step, sign * STEP, rtol=1e-6)
 
 
+def test_attacks_sleep_and_rest():
+    for number, sign in [(1, 1), (2, 1), (3, 1), (4, -1), (5, 1), (6, -1)]:
+        step = sent_step(context(node={"drill": "later"}), number=number)
+        np.testing.assert_allclose(step, sign * STEP, rtol=1e-6)
+
+
+def test_a_craft_knows_the_round_and_the_node():
+    np.testing.assert_allclose(sent_step(context(node={"drill": "dated"}), number=3), np.full(3, 342.0))
+
+
 def test_a_node_evaluates_honestly():
     reply = honest_app()(instruction("evaluate"), context(node={"drill": "nan"}))
     assert reply.content["metrics"]["accuracy"] == 0.5
@@ -203,8 +222,13 @@ def test_parts_that_are_no_pairs_are_refused(parts):
 
 @pytest.mark.parametrize(
     "attack",
-    [Attack("x", crafts=(alie,)), Attack("x", colludes=True), Attack("x", train=partial(sgd, lr=0.1))],
-    ids=["sees the others", "colludes", "trains its own way"],
+    [
+        Attack("x", crafts=(alie,)),
+        Attack("x", colludes=True),
+        Attack("x", train=partial(sgd, lr=0.1)),
+        Attack("x", whitewashes=True),
+    ],
+    ids=["sees the others", "colludes", "trains its own way", "takes a new id"],
 )
 def test_an_attack_that_one_client_cannot_make_is_refused(attack):
     with pytest.raises(InputError, match="attack 'mine' needs what one client has not"):

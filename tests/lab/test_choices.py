@@ -17,6 +17,11 @@ def test_a_setting_finds_the_function_it_belongs_to():
     assert (run.task.epochs, run.attack.poison_fraction) == (2, 0.1)
 
 
+def test_how_long_and_how_often_attackers_rest_can_be_set():
+    run = build_run("digits", attack="edge-case+sleeper+on-off", settings={"sleeps": 3, "attack.period": 4})
+    assert (run.attack.sleeps, run.attack.period) == (3, 4)
+
+
 def test_one_of_several_crafts_can_be_meant():
     run = build_run(
         "phishing",

@@ -88,6 +88,18 @@ def test_constrain_and_scale_replaces_the_average_of_a_round():
     assert dict(craft.settings) == {"total": 8.0}
 
 
+def test_a_sleeper_wakes_in_the_middle_and_a_ramp_ends_with_the_training():
+    attack = attack_named("edge-case+sleeper+ramp", replace(DIGITS, n_rounds=50))
+    assert attack.sleeps == 25
+    assert dict(attack.crafts[0].settings) == {"until": 50}
+
+
+def test_ways_to_hide_join_with_each_other():
+    attack = attack_named("distributed+whitewash+split+on-off+sleeper+mimic", DIGITS)
+    assert (attack.whitewashes, attack.period, attack.sleeps) == (True, 2, 15)
+    assert [craft.name for craft in attack.crafts] == ["split", "mimic"]
+
+
 @pytest.mark.parametrize(
     ("look_up", "needed"),
     [

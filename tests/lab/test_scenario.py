@@ -42,6 +42,24 @@ def test_shares_outside_their_range_are_refused(wrong):
         Attack(**wrong)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "needed"),
+    [
+        ({"sleeps": -1}, "sleeps must be a whole number of at least 0; got -1"),
+        ({"period": 0}, "period must be a whole number of at least 1; got 0"),
+    ],
+)
+def test_rounds_that_cannot_be_counted_are_refused(wrong, needed):
+    with pytest.raises(InputError, match=needed):
+        Attack(**wrong)
+
+
+def test_attackers_attack_in_rounds_in_which_nothing_keeps_them():
+    attack = Attack("some", 2, rounds=range(1, 8), sleeps=2, period=2)
+    assert [number for number in range(1, 13) if attack.is_on(number)] == [4, 6]
+    assert all(Attack("some", 2).is_on(number) for number in range(1, 13))
+
+
 def test_replace_changes_the_run_and_its_task_and_leaves_the_first_alone():
     run = Run(TOY)
     other = run.replace(n_rounds=7, seed=5)
@@ -62,6 +80,9 @@ def test_the_key_changes_with_everything_that_changes_a_result():
         run.replace(attack=replace(run.attack, poison_fraction=0.25)),
         run.replace(attack=replace(run.attack, train=TOY.train)),
         run.replace(attack=replace(run.attack, rounds=range(1, 2))),
+        run.replace(attack=replace(run.attack, sleeps=1)),
+        run.replace(attack=replace(run.attack, period=2)),
+        run.replace(attack=replace(run.attack, whitewashes=True)),
     ]
     keys = [run.key, *(other.key for other in others)]
     assert len(set(keys)) == len(keys)

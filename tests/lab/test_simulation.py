@@ -425,6 +425,45 @@ def test_a_round_without_an_update_leaves_model_buffers_and_last_update_as_they_
     assert (third.params != second.params).any()
 
 
+def test_attackers_who_rest_send_what_honest_clients_would_whatever_they_craft():
+    loud = replace(MARKED, crafts=(crafts.gaussian,), colludes=True)
+    never, _ = sent(Run(TOY, replace(loud, rounds=range(0))).replace(n_rounds=3))
+    late, found = sent(Run(TOY, replace(loud, sleeps=2)).replace(n_rounds=3))
+    assert [len(record.attackers) > 0 for record in found] == [False, False, True]
+    for (_, honest, _), (_, resting, _) in zip(never[:2], late[:2], strict=True):
+        np.testing.assert_array_equal(resting, honest)
+    clients, differ = late[2][0], (late[2][1] != never[2][1]).any(axis=1)
+    assert set(clients[differ]) == set(found[2].attackers)
+
+
+def test_attackers_attack_in_every_so_many_th_round():
+    found = records(Run(TOY, replace(MARKED, period=2), sampling="fixed").replace(n_rounds=4))
+    assert [record.n_attackers for record in found] == [0, 3, 0, 3]
+
+
+def test_crafts_know_the_round_and_who_attacks_and_rehearse_once():
+    seen, trained = [], []
+
+    def training(model, params, shards):
+        trained.append(len(shards))
+        return idle(model, params, shards) + 1
+
+    def first(updates, *, round, attackers, rehearsal):
+        seen.append((round, tuple(attackers.tolist()), rehearsal.shape == updates.shape))
+        return updates
+
+    def second(updates, *, rehearsal):
+        return first(updates, round=0, attackers=np.empty(0), rehearsal=rehearsal)
+
+    attacking = replace(MARKED, crafts=(first, second), train=training)
+    found = records(Run(TOY, attacking, sampling="fixed").replace(n_rounds=2))
+    expected = [
+        entry for record in found for entry in [(record.round, record.attackers, True), (0, (), True)]
+    ]
+    assert seen == expected
+    assert trained == [3, 3] * 2  # each round once to attack and once to rehearse
+
+
 def test_each_craft_of_a_round_draws_numbers_of_its_own():
     drawn = []
 

@@ -13,6 +13,7 @@ from .crafts import (
     neurotoxin,
     sign_flip,
 )
+from .hiding import decorrelate, dilute, mimic, ramp, split
 
 __all__ = [
     "Backdoor",
@@ -22,12 +23,17 @@ __all__ = [
     "alie",
     "boost",
     "boost_together",
+    "decorrelate",
+    "dilute",
     "distributed_pixels",
     "distributed_values",
     "edge_case",
     "gaussian",
     "inner_product",
+    "mimic",
     "neurotoxin",
+    "ramp",
     "sign_flip",
+    "split",
     "value_trigger",
 ]

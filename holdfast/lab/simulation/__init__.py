@@ -112,7 +112,7 @@ class _Round:
         started = time.perf_counter()
         world, before = self.world, self.before
         clients = self._sample()
-        is_attacker = np.isin(clients, world.malicious) & (self.number in world.run.attack.rounds)
+        is_attacker = np.isin(clients, world.malicious) & world.run.attack.is_on(self.number)
         sent = self._sent(clients, is_attacker)
         result = self._defend(clients, sent)
         kept = zip(clients.tolist(), sent.memory, strict=False)
@@ -177,13 +177,17 @@ class _Round:
             trained = self._collude(attackers, train)
         else:
             trained = self._train_clients(attackers, world.attacking_examples, train)
+        known = {
+            "previous": self.before.previous,
+            "benign": benign,
+            "attackers": attackers,
+            "round": self.number,
+        }
+        if any(craft.needs("rehearsal") for craft in attack.crafts):
+            known["rehearsal"] = self._train_clients(attackers, world.honest_examples, train).updates
         updates = trained.updates
         for position, craft in enumerate(attack.crafts):
-            rehearsal = None
-            if craft.needs("rehearsal"):
-                rehearsal = self._train_clients(attackers, world.honest_examples, train).updates
-            rng, previous = world.stream("craft", self.number, position), self.before.previous
-            updates = craft(updates, previous=previous, benign=benign, rehearsal=rehearsal, rng=rng)
+            updates = craft(updates, **known, rng=world.stream("craft", self.number, position))
         return trained._replace(updates=updates)
 
     def _collude(self, attackers: NDArray[np.intp], train: Bound[Any]) -> Trained:

@@ -1,0 +1,98 @@
+"""Crafts of attackers who know that somebody watches: what they do to look like honest clients, or unlike
+each other.
+
+All start from the attackers' `rehearsal`, what they would send if they were honest. What their update adds to
+it, their deviation, is what plants the backdoor, and what could give them away.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._support.counting import check_whole
+from ...errors import InputError
+
+__all__ = ["decorrelate", "dilute", "mimic", "ramp", "split"]
+
+Array = NDArray[Any]
+
+
+def dilute(updates: Array, *, share: float = 0.5, rehearsal: Array) -> Array:
+    """Return honest updates with a share of the deviation: weaker, and harder to tell from honest noise.
+
+    >>> dilute(np.array([[3.0, -1.0]]), share=0.25, rehearsal=np.array([[1.0, 1.0]]))
+    array([[1.5, 0.5]])
+    """
+    if not 0 <= share <= 1:
+        raise InputError(f"share, how much of the deviation is left, must be in [0, 1]; got {share!r}")
+    return np.asarray(rehearsal + updates.dtype.type(share) * (updates - rehearsal))
+
+
+def ramp(updates: Array, *, until: int, rehearsal: Array, round: int) -> Array:
+    """Return honest updates with a share of the deviation that grows from round to round until it is whole.
+
+    >>> attack, honest = np.array([[4.0]]), np.array([[0.0]])
+    >>> [ramp(attack, until=4, rehearsal=honest, round=number).item() for number in (1, 2, 4, 9)]
+    [1.0, 2.0, 4.0, 4.0]
+    """
+    check_whole("until, the round from which the deviation is whole,", until, at_least=1)
+    return dilute(updates, share=min(1.0, round / until), rehearsal=rehearsal)
+
+
+def decorrelate(updates: Array, *, strength: float = 1.0, rehearsal: Array, attackers: Array) -> Array:
+    """Return the updates, each with a random direction of its attacker's own that hides what they share.
+
+    After the cosine term of Cerberus, Lyu et al., 2023, https://doi.org/10.1609/aaai.v37i7.26083. An attacker
+    keeps its direction, `strength` times as long as the deviation, throughout the training. What the
+    directions of a round have in common is taken out, so that the attackers' mean stays what it was.
+
+    >>> attack, honest = np.ones((2, 1000)), np.zeros((2, 1000))
+    >>> first, second = decorrelate(attack, strength=0.5, rehearsal=honest, attackers=np.array([3, 8]))
+    >>> print((first + second).round(6).max(), (first @ second / 1000).round(1))
+    2.0 0.9
+    """
+    if not strength >= 0 or not np.isfinite(strength):
+        raise InputError(f"strength must be a finite number of at least 0; got {strength!r}")
+    lengths = np.linalg.norm((updates - rehearsal).astype(np.float64), axis=1, keepdims=True)
+    own = np.stack([_own_direction(int(client), updates.shape[1]) for client in attackers])
+    added = strength * lengths * own
+    return np.asarray(updates + (added - added.mean(axis=0)).astype(updates.dtype))
+
+
+def split(
+    updates: Array, *, n_parts: int = 4, factor: float | None = None, rehearsal: Array, attackers: Array
+) -> Array:
+    """Return honest updates with the deviation in every n-th coordinate alone: an attacker has its own.
+
+    Attackers of different parts have nothing in common. Where the deviation is left, it is scaled by the
+    factor, by default n_parts: then attackers of all parts are together as strong as before.
+
+    >>> attack, honest = np.full((2, 4), 7.0), np.zeros((2, 4))
+    >>> split(attack, n_parts=2, rehearsal=honest, attackers=np.array([4, 9]))
+    array([[14.,  0., 14.,  0.],
+           [ 0., 14.,  0., 14.]])
+    """
+    check_whole("n_parts, how many share the coordinates,", n_parts, at_least=1)
+    own = np.arange(updates.shape[1]) % n_parts == np.asarray(attackers)[:, None] % n_parts
+    scale = updates.dtype.type(n_parts if factor is None else factor)
+    return np.where(own, rehearsal + scale * (updates - rehearsal), rehearsal)
+
+
+def mimic(updates: Array, *, rehearsal: Array, benign: Array) -> Array:
+    """Return the deviations on top of one honest client's update, in place of the attackers' own.
+
+    After Karimireddy et al., 2022, https://arxiv.org/abs/2006.09365, who copy a client and add nothing. The
+    victim is the honest client of the round with the lowest id, so that it is often the same. Whoever expels
+    the attackers may expel it with them. In a round without honest clients nothing is changed.
+
+    >>> mimic(np.array([[3.0]]), rehearsal=np.array([[1.0]]), benign=np.array([[5.0], [9.0]]))
+    array([[7.]])
+    """
+    return np.asarray(benign[0] + (updates - rehearsal)) if len(benign) else updates.copy()
+
+
+def _own_direction(client: int, dim: int) -> Array:
+    """Return a random direction of length one that a client has throughout the training."""
+    drawn = np.random.default_rng(client).standard_normal(dim)
+    return np.asarray(drawn / np.linalg.norm(drawn))
