@@ -24,8 +24,8 @@ BY_TASK = "as the task has it"
 #: The parts of an attack's name that stand for no function.
 CONDUCT = {
     "collude": "Attackers train one update on the examples of all, and all send it.",
-    "sleeper": "Attackers are honest for the first rounds, half of the training: they pass every early test.",
-    "on-off": "Attackers are honest but in every so many-th round.",
+    "sleeper": "Attackers are honest for so many rounds, half of the training, before they attack.",
+    "on-off": "Attackers attack in every second round, or more rarely, and are honest in between.",
     "whitewash": "Attackers whom the server expels come back under new ids.",
 }
 

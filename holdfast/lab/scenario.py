@@ -109,13 +109,9 @@ class Attack:
     poison_fraction: float = 0.5  # poisoned examples added to a shard, as a share of the clean ones
     exposure: float = 0.0  # share of an edge-case pool that honest clients hold, labelled correctly
     rounds: range = range(1, 1_000_000)
-    sleeps: int = field(
-        default=0, metadata={"before": 0}
-    )  # rounds that attackers begin with as honest clients
-    period: int = field(default=1, metadata={"before": 1})  # they attack in every so many-th round
-    whitewashes: bool = field(
-        default=False, metadata={"before": False}
-    )  # those expelled return under a new id
+    sleeps: int = field(default=0, metadata={"before": 0})  # honest rounds before the first attack
+    period: int = field(default=1, metadata={"before": 1})  # attack only in every period-th round
+    whitewashes: bool = field(default=False, metadata={"before": False})  # once expelled, take a new id
 
     def __post_init__(self) -> None:
         """Put the functions into their roles, and refuse shares outside their range."""

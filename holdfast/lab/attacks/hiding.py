@@ -2,7 +2,7 @@
 each other.
 
 All start from the attackers' `rehearsal`, what they would send if they were honest. What their update adds to
-it, their deviation, is what plants the backdoor, and what could give them away.
+it, the deviation, plants the backdoor, and could give them away.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 
 def dilute(updates: Array, *, share: float = 0.5, rehearsal: Array) -> Array:
-    """Return honest updates with a share of the deviation: weaker, and harder to tell from honest noise.
+    """Return honest updates with a share of what the attack adds: weaker, and harder to tell from noise.
 
     >>> dilute(np.array([[3.0, -1.0]]), share=0.25, rehearsal=np.array([[1.0, 1.0]]))
     array([[1.5, 0.5]])
@@ -30,7 +30,7 @@ def dilute(updates: Array, *, share: float = 0.5, rehearsal: Array) -> Array:
 
 
 def ramp(updates: Array, *, until: int, rehearsal: Array, round: int) -> Array:
-    """Return honest updates with a share of the deviation that grows from round to round until it is whole.
+    """Return honest updates with a share of what the attack adds that grows each round until it is whole.
 
     >>> attack, honest = np.array([[4.0]]), np.array([[0.0]])
     >>> [ramp(attack, until=4, rehearsal=honest, round=number).item() for number in (1, 2, 4, 9)]
@@ -63,7 +63,7 @@ def decorrelate(updates: Array, *, strength: float = 1.0, rehearsal: Array, atta
 def split(
     updates: Array, *, n_parts: int = 4, factor: float | None = None, rehearsal: Array, attackers: Array
 ) -> Array:
-    """Return honest updates with the deviation in every n-th coordinate alone: an attacker has its own.
+    """Return honest updates with what the attack adds in every n-th coordinate only: each has its own.
 
     Attackers of different parts have nothing in common. Where the deviation is left, it is scaled by the
     factor, by default n_parts: then attackers of all parts are together as strong as before.
@@ -80,7 +80,7 @@ def split(
 
 
 def mimic(updates: Array, *, rehearsal: Array, benign: Array) -> Array:
-    """Return the deviations on top of one honest client's update, in place of the attackers' own.
+    """Return what the attack adds on top of one honest client's update, in place of the attackers' own.
 
     After Karimireddy et al., 2022, https://arxiv.org/abs/2006.09365, who copy a client and add nothing. The
     victim is the honest client of the round with the lowest id, so that it is often the same. Whoever expels
