@@ -119,10 +119,10 @@ def test_a_minority_that_leaves_no_room_or_has_no_shape_is_refused():
 
 def test_the_share_and_the_form_can_be_set_by_name():
     run = build_run(
-        "digits-minority",
-        settings={"minority_share": 0.2, "quarters": 1},
+        "digits-turned-minority",
+        settings={"minority_share": 0.2, "quarters": 3},
         numbers=Numbers(n_clients=30),
     )
-    assert (run.task.n_minority, repr(run.task.minority)) == (6, "turned(quarters=1)")
+    assert (run.task.n_minority, repr(run.task.minority)) == (6, "turned(quarters=3)")
     with pytest.raises(InputError, match="no setting 'minority_share'"):
         build_run("digits", settings={"minority_share": 0.2})

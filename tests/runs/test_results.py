@@ -3,7 +3,7 @@ import json
 import pytest
 
 from holdfast.errors import DataError
-from holdfast.lab.data import shifted
+from holdfast.lab.data import reordered
 from holdfast.runs.epochs import CHANGES, code_epoch
 from holdfast.runs.records import Summary
 from holdfast.runs.results import Result, pack_results
@@ -64,7 +64,7 @@ def test_a_change_raises_the_epoch_of_what_it_touches_alone(monkeypatch):
 
 
 def test_what_only_some_runs_measure_is_stored_of_those_and_reads_as_none_of_others(tmp_path):
-    usual, minor = tiny_run(), tiny_run().replace(minority=shifted)
+    usual, minor = tiny_run(), tiny_run().replace(minority=reordered)
     for run in (usual, minor):
         loose = made(run, tmp_path)
         assert all(("minority_accuracy" in record) == (run is minor) for record in loose.records)
@@ -79,7 +79,7 @@ def test_what_only_some_runs_measure_is_stored_of_those_and_reads_as_none_of_oth
 
 
 def test_a_damaged_optional_column_is_found(tmp_path):
-    run = tiny_run().replace(minority=shifted)
+    run = tiny_run().replace(minority=reordered)
     made(run, tmp_path)
     pack_results(tmp_path)
     (path,) = tmp_path.glob("*.jsonl")

@@ -3,7 +3,7 @@
 from .cifar10 import cifar10
 from .dataset import Dataset, Pool, standardise
 from .digits import digits
-from .minorities import dialect, shifted, turned
+from .minorities import dialect, inverted, reordered, turned
 from .phishing import phishing
 from .tables import phishing_urls, spambase, table
 from .twitter import twitter
@@ -14,9 +14,10 @@ __all__ = [
     "cifar10",
     "dialect",
     "digits",
+    "inverted",
     "phishing",
     "phishing_urls",
-    "shifted",
+    "reordered",
     "spambase",
     "standardise",
     "table",

@@ -1,8 +1,8 @@
 """Honest minorities: the same examples in another form, with the labels that they have.
 
-Each function takes examples and returns them as a minority of the clients has them: another camera, another
-scale, another dialect. The difference is real and lasting, and all of the minority share it, as attackers
-share theirs; but its labels are correct.
+Each function takes examples and returns them as a minority of the clients has them: from another camera, in
+another vocabulary, in another dialect. All of the minority differ from the others in the same way, in every
+round, as attackers do; but their labels are correct.
 """
 
 from typing import Any
@@ -10,23 +10,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support.counting import check_whole, whole_share
+from ..._support.counting import check_whole
 from ...errors import InputError
 from .dataset import Dataset
-from .twitter import FIRST
+from .twitter import FIRST, PADDING
 
-__all__ = ["dialect", "shifted", "turned"]
+__all__ = ["dialect", "inverted", "reordered", "turned"]
 
 Array = NDArray[Any]
 
 
-def turned(examples: Array, *, quarters: int = 3) -> Array:
+def inverted(examples: Array, *, data: Dataset) -> Array:
+    """Return images in negative: dark where they were bright.
+
+    >>> from holdfast.lab.data import digits
+    >>> data = digits()
+    >>> image = np.zeros((1, 1, 8, 8), np.float32)
+    >>> inverted(image, data=data).min()
+    np.float32(1.0)
+    """
+    if examples.ndim != 4 or data.span is None:
+        raise InputError(
+            f"inverted needs images, (n, channels, height, width); examples have shape {examples.shape}"
+        )
+    low, high = data.span
+    return np.asarray(low + high - examples)
+
+
+def turned(examples: Array, *, quarters: int = 1) -> Array:
     """Return images turned by quarters of a circle, counterclockwise.
 
-    The edge cases of `digits` are turned by one quarter. A minority with `quarters=1` holds such images with
-    their correct labels: the hardest to tell from those who attack.
+    The edge cases of `digits` are sevens turned by one quarter: a minority that holds such images with their
+    correct labels is the hardest to tell from those who attack.
 
-    >>> turned(np.array([[[[1, 2], [3, 4]]]]), quarters=1)[0, 0].tolist()
+    >>> turned(np.array([[[[1, 2], [3, 4]]]]))[0, 0].tolist()
     [[2, 4], [1, 3]]
     """
     check_whole("quarters", quarters, at_least=1, at_most=3)
@@ -37,47 +54,33 @@ def turned(examples: Array, *, quarters: int = 3) -> Array:
     return np.rot90(examples, quarters, axes=(2, 3)).copy()
 
 
-def shifted(
-    examples: Array, *, data: Dataset, share: float = 0.5, by: float = 1.0, seed: int = 2024
-) -> Array:
-    """Return a table in which a share of the features, always the same, is higher by so many deviations.
+def reordered(examples: Array, *, data: Dataset, seed: int = 2024) -> Array:
+    """Return a table whose features have changed places, as if words stood for other words.
 
     >>> from holdfast.lab.data import phishing
     >>> data = phishing(n_train=500, n_test=100)
-    >>> rise = shifted(data.x_test, data=data, share=0.2, by=3.0) - data.x_test
-    >>> np.unique(rise.mean(axis=0).round(), return_counts=True)
-    (array([0., 3.], dtype=float32), array([36,  9]))
+    >>> there = reordered(np.arange(45.0)[None], data=data)[0]
+    >>> (there == np.arange(45)).sum() < 10, sorted(there) == list(range(45))
+    (np.True_, True)
     """
     if data.vectors is not None or examples.ndim != 2:
-        raise InputError(f"shifted needs a table of features; examples have shape {examples.shape}")
-    changed = examples.copy()
-    changed[:, _drawn(examples.shape[1], share, seed)] += by
-    return changed
+        raise InputError(f"reordered needs a table of features; examples have shape {examples.shape}")
+    return examples[:, np.random.default_rng(seed).permutation(examples.shape[1])]
 
 
-def dialect(examples: Array, *, data: Dataset, n_words: int = 300) -> Array:
-    """Return texts in which the most common words have changed places with the rarest that anybody uses.
+def dialect(examples: Array, *, data: Dataset) -> Array:
+    """Return texts with a filler after every word, the rarest word in use, as far as they have room for it.
 
-    >>> texts = np.array([[2, 3, 2, 4], [2, 3, 5, 2]])
+    >>> texts = np.array([[2, 3, 2, 0, 0], [2, 4, 2, 3, 0]])
     >>> data = Dataset(texts, [0, 1], texts, [0, 1], vectors=np.zeros((9, 3)))
-    >>> dialect(texts, data=data, n_words=1).tolist()
-    [[5, 3, 5, 4], [5, 3, 2, 5]]
+    >>> dialect(texts, data=data).tolist()
+    [[2, 4, 3, 4, 2], [2, 4, 4, 4, 2]]
     """
     if data.vectors is None:
-        raise InputError(
-            "dialect needs texts, whose examples are rows of word vectors; this data set has none"
-        )
-    counts = np.bincount(data.x_train.astype(np.intp).ravel(), minlength=len(data.vectors))
+        raise InputError("dialect needs texts, of rows of word vectors; this data set has no vectors")
+    counts = np.bincount(data.x_train.astype(np.intp).ravel())
     used = np.flatnonzero(counts[FIRST:]) + FIRST
-    by_use = used[np.argsort(-counts[used], kind="stable")]
-    check_whole("n_words", n_words, at_least=1, at_most=len(used) // 2)
-    new = np.arange(len(counts))
-    new[by_use[:n_words]], new[by_use[::-1][:n_words]] = by_use[::-1][:n_words], by_use[:n_words]
-    return new[examples.astype(np.intp)].astype(examples.dtype)
-
-
-def _drawn(of: int, share: float, seed: int) -> Array:
-    """Return which of so many a share is, the same for the same seed."""
-    if not 0 < share <= 1:
-        raise InputError(f"share must be above 0 and at most 1; got {share!r}")
-    return np.random.default_rng(seed).choice(of, size=whole_share(share, of), replace=False)
+    changed = np.repeat(examples, 2, axis=1)[:, : examples.shape[1]]
+    second = changed[:, 1::2]
+    second[second != PADDING] = used[counts[used].argmin()]
+    return changed
