@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .errors import HoldfastError, InputError
     from .screening import screen
     from .theory.adviser import advise
+    from .watching import factions
 
 __version__ = "0.1.0"
 
@@ -49,6 +50,7 @@ __all__ = [
     "and_mask",
     "centered_clipping",
     "defend",
+    "factions",
     "fedavg",
     "fltrust",
     "invariant",
@@ -81,6 +83,7 @@ _HOMES = {
     "InputError": "errors",
     "screen": "screening",
     "advise": "theory.adviser",
+    "factions": "watching",
 }
 
 

@@ -1,4 +1,4 @@
-"""The contract between rules and whoever calls them: Aggregate, Rule, rule, bind. No algorithms.
+"""The contract between rules and whoever calls them: Aggregate, Rule, Watch, rule, bind. No algorithms.
 
 Everything a user chooses is a function in a role: a rule of the server, an attacker's craft, a network, ...
 The role says which keyword parameters the caller supplies when it runs the function: its inputs. Every other
@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ._support.sources import source_digest
 from .diagnostics import Diagnostics
 from .errors import InputError
 
-__all__ = ["ROLES", "Aggregate", "Bound", "Memory", "Rule", "bind", "rule"]
+__all__ = ["ROLES", "Aggregate", "Bound", "Memory", "Rule", "Watch", "bind", "rule"]
 
 R = TypeVar("R")
 
@@ -46,11 +46,13 @@ class Aggregate:
 @dataclass(frozen=True, eq=False)
 class Memory:
     """What a defence remembers between rounds: the rule's state and, if the rule asks for it, the last
-    update.
+    update; the watch's state, and the model from before anything was applied, for a rewind.
     """
 
     rule: Any = None
     previous: Any = None
+    watch: Any = None
+    start: Any = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,15 +136,8 @@ class Bound(Generic[R]):
 
 
 @dataclass(frozen=True, repr=False)
-class Rule(Bound[Aggregate]):
-    """A rule of the server: called with settings it is a rule with those settings, with updates it runs.
-
-    >>> from holdfast import trimmed_mean
-    >>> trimmed_mean(alpha=0.1)
-    trimmed_mean(alpha=0.1)
-    >>> trimmed_mean(np.array([[0.0], [1.0], [5.0]]), alpha=0.3).update
-    array([1.])
-    """
+class _Choice(Bound[R]):
+    """Called with settings it is the same function with those settings, with updates it runs."""
 
     def __post_init__(self) -> None:
         """Look like the function to help() and to doctest."""
@@ -151,14 +146,14 @@ class Rule(Bound[Aggregate]):
         object.__setattr__(self, "__wrapped__", self.function)
 
     @overload
-    def __call__(self, updates: Any, /, **given: Any) -> Aggregate: ...
+    def __call__(self, updates: Any, /, **given: Any) -> R: ...
 
     @overload
-    def __call__(self, /, **settings: Any) -> "Rule": ...
+    def __call__(self, /, **settings: Any) -> Self: ...
 
     def __call__(self, /, *args: Any, **given: Any) -> Any:
-        """Run the rule on updates, or return it with these settings."""
-        inputs = {name: value for name, value in given.items() if name in ROLES["rule"].inputs}
+        """Run it on updates, or return it with these settings."""
+        inputs = {name: value for name, value in given.items() if name in ROLES[self.role].inputs}
         settings = {name: value for name, value in given.items() if name not in inputs}
         chosen = _filled(self, settings) if settings else self
         if args:
@@ -171,8 +166,31 @@ class Rule(Bound[Aggregate]):
         return chosen
 
     def __reduce__(self) -> Any:
-        """Pickle by name: the module holds this rule under the function's name, not the function."""
-        return _rule_named, (self.function.__module__, self.function.__qualname__, self.settings)
+        """Pickle by name: the module holds this under the function's name, not the function."""
+        where = self.function.__module__, self.function.__qualname__
+        return _choice_named, (*where, self.role, self.settings)
+
+
+@dataclass(frozen=True, repr=False)
+class Rule(_Choice[Aggregate]):
+    """A rule of the server: called with settings it is a rule with those settings, with updates it runs.
+
+    >>> from holdfast import trimmed_mean
+    >>> trimmed_mean(alpha=0.1)
+    trimmed_mean(alpha=0.1)
+    >>> trimmed_mean(np.array([[0.0], [1.0], [5.0]]), alpha=0.3).update
+    array([1.])
+    """
+
+
+@dataclass(frozen=True, repr=False)
+class Watch(_Choice[Any]):
+    """A watch over the clients, which remembers them: called with settings it is a watch with those settings.
+
+    >>> from holdfast import factions
+    >>> factions(mode="report").settings[0]
+    ('mode', 'report')
+    """
 
 
 def rule(function: Callable[..., Aggregate]) -> Rule:
@@ -236,7 +254,7 @@ def _filled(bound: Bound[Any], changes: Mapping[str, Any]) -> Any:
         for name, parameter in known.items()
         if name in given or parameter.default is not parameter.empty
     }
-    made = (Rule if role == "rule" else Bound)(function, tuple(filled.items()), role)
+    made = {"rule": Rule, "watch": Watch}.get(role, Bound)(function, tuple(filled.items()), role)
     try:
         hash(made)
     except TypeError as error:
@@ -281,12 +299,12 @@ def _inputs(function: Callable[..., Any], role: str) -> Mapping[str, bool]:
     return {name: p.default is p.empty for name, p in _parameters(function, role).items() if name in inputs}
 
 
-def _rule_named(module: str, name: str, settings: tuple[tuple[str, Any], ...]) -> Rule:
-    """Return a rule that was pickled."""
+def _choice_named(module: str, name: str, role: str, settings: tuple[tuple[str, Any], ...]) -> Any:
+    """Return a rule or a watch that was pickled."""
     found: Any = import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
-    return _filled(bind(found), dict(settings))  # type: ignore[no-any-return]
+    return _filled(bind(found, role), dict(settings))
 
 
 def _spelt(value: Any) -> str:

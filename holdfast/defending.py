@@ -1,4 +1,6 @@
-"""The server's round, written once: screen what strangers sent, run a rule, apply what it decides."""
+"""The server's round, written once: screen what strangers sent, watch who votes with whom, run a rule, apply
+what it decides.
+"""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -8,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from .aggregators import fedavg
-from .buffers import combined_buffers, difference
-from .core import Aggregate, Memory, Rule, bind
+from .aggregators.buffers import combined_buffers, difference
+from .core import Aggregate, Memory, Rule, Watch, bind
 from .diagnostics import Diagnostics
 from .errors import InputError, NonFiniteError, TooFewClientsError
 from .screening import Screened, fitting
 from .updates.forms import BUFFERS
 from .updates.layout import Layout, NotFiniteError, Unfit, all_finite, layers_of, moved, widened
+from .watching import Verdicts, Watched
 
 __all__ = ["Defended", "defend", "defend_screened"]
 
@@ -43,6 +46,7 @@ class Defended:
     state: Memory
     diagnostics: Diagnostics
     buffers: Mapping[str, Any] = field(default_factory=dict)  # their next values; they are in the model, too
+    verdicts: Verdicts | None = None  # of the watch, on all clients that were ever heard
 
 
 def defend(
@@ -56,6 +60,7 @@ def defend(
     state: Memory | None = None,
     reference: Any = None,
     rng: np.random.Generator | None = None,
+    watch: Watch | None = None,
     min_clients: int = 1,
     buffers: Sequence[str] = BUFFERS,
     explain: bool = False,
@@ -67,8 +72,9 @@ def defend(
     (n_clients, dim) array of updates needs neither. `weights` are sample counts, capped at ten medians.
     Arrays named by `buffers`, and those that are no floats, follow a rule of their own: the mean under plain
     averaging, else the median. `reference` is the server's own update and `rng` a source of noise, for rules
-    that ask for them. With fewer than `min_clients` usable clients, nothing is aggregated. `explain` measures
-    every client on the way.
+    that ask for them. A `watch`, such as `factions()`, remembers clients by their ids, expels those who vote
+    together against all others, and says so in `verdicts`. With fewer than `min_clients` usable clients,
+    nothing is aggregated. `explain` measures every client on the way.
 
     >>> from holdfast import invariant
     >>> base = {"w": np.zeros(2)}
@@ -84,9 +90,11 @@ def defend(
     found = replace(found, rows=replace(found.rows, explain=explain or found.rows.explain))
     if reference is not None and found.form is not None:
         reference = _reference(found, reference)
+    if watch is not None and clients is None and not isinstance(models, Mapping):
+        raise InputError("a watch knows clients by their ids: pass clients=, or models by client id")
     inputs = {"reference": reference, "rng": rng, "params": like if base is None else base}
     try:
-        return defend_screened(found, rule, state=state, min_clients=min_clients, **inputs)
+        return defend_screened(found, rule, state=state, watch=watch, min_clients=min_clients, **inputs)
     except TooFewClientsError as error:  # how many come is the clients' doing
         return _unchanged(bind(rule), found, state or Memory(), str(error))
 
@@ -99,6 +107,7 @@ def defend_screened(
     reference: Any = None,
     rng: np.random.Generator | None = None,
     params: Any = None,
+    watch: Watch | None = None,
     min_clients: int = 1,
     apply: Apply | None = None,
 ) -> Defended:
@@ -117,6 +126,88 @@ def defend_screened(
     _check_callers(state, rng, min_clients)
     memory = state or Memory()
     inputs = {"previous": memory.previous, "reference": reference, "rng": rng, "params": params}
+    if watch is None or not found.clients:
+        return _ruled(bound, found, memory, inputs, min_clients, apply)
+    found, watched = _watched(found, watch, memory, rng)
+    memory = replace(memory, watch=watched.state, start=_start_kept(found, memory, watched))
+    for verdict in watched.verdicts.changed:
+        log.warning("%s", verdict)
+    if watched.holds:
+        why = "this is a hearing: nothing is applied until all were heard"
+        result = _unchanged(bound, found, memory, why, apply, is_expected=True)
+    elif watched.rewinds and memory.start is not None and apply is None:
+        result = _rewound(bound, found, memory)
+    else:
+        result = _ruled(bound, found.expelling(watched.silenced), memory, inputs, min_clients, apply)
+    return replace(result, verdicts=watched.verdicts)
+
+
+def _watched(
+    found: Screened, watch: Watch, memory: Memory, rng: np.random.Generator | None
+) -> tuple[Screened, Watched]:
+    """Return what the watch says of the round, and the round without rows that it cannot read."""
+    bound = bind(watch, "watch")
+    while True:
+        try:
+            return found, bound.run(found.rows, clients=found.clients, state=memory.watch, rng=rng)
+        except NonFiniteError as error:
+            found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
+
+
+def _start_kept(found: Screened, memory: Memory, watched: Watched) -> Any:
+    """Return the model from before anything was applied, as long as there may be a rewind to it."""
+    if not watched.may_rewind or not found.params:
+        return None
+    if memory.start is not None:
+        return memory.start
+    buffers = combined_buffers((), base=found.own_buffers)
+    return {
+        "params": found.rows.layout.flat(_in_one(found.rows.layout, found.params), name="base"),
+        **buffers,
+    }
+
+
+def _rewound(bound: Rule, found: Screened, memory: Memory) -> Defended:
+    """Return the model from before anything was applied; the rule starts anew, too."""
+    assert found.form is not None
+    layout = found.rows.layout
+    log.warning("back to the start: clients who had a say since then are expelled")
+    buffers = {name: values for name, values in memory.start.items() if name != "params"}
+    _, own, _ = layers_of(_in_one(layout, found.params))
+    start = layout.restored(memory.start["params"])
+    _, params, _ = layers_of(start)
+    wide = layout.compute_dtype
+    steps = [widened(new, wide) - widened(old, wide) for new, old in zip(params, own, strict=True)]
+    changes = {name: difference(new, found.own_buffers[name]) for name, new in buffers.items()}
+    said = Diagnostics(
+        rule=bound.name,
+        clients=(),
+        aggregated=False,
+        notes=("back to the start: clients who had a say since then are expelled",),
+    )
+    return Defended(
+        found.form.joined(params, buffers),
+        found.form.joined(steps, changes),
+        Memory(watch=memory.watch),
+        _told(bound, replace(found, clients=()), said),
+        buffers,
+    )
+
+
+def _in_one(layout: Layout, params: Sequence[Any]) -> Any:
+    """Return the server's parameters in the form of one update: one array, or layer by layer."""
+    return params[0] if layout.is_single else params
+
+
+def _ruled(
+    bound: Rule,
+    found: Screened,
+    memory: Memory,
+    inputs: Mapping[str, Any],
+    min_clients: int,
+    apply: Apply | None,
+) -> Defended:
+    """Return what the rule makes of the rows; it runs again without those that turn out not to be finite."""
     while len(found.clients) >= max(1, min_clients):
         given = {"weights": found.weights, "clients": found.clients, "state": memory.rule}
         try:
@@ -125,12 +216,12 @@ def defend_screened(
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
             continue
         except TooFewClientsError as error:
-            if not found.dropped:
+            if not found.dropped and not found.expelled:
                 raise
             return _unchanged(bound, found, memory, str(error), apply)
         update = _in_form(bound, found.rows.layout, result.update)
         try:
-            return _applied(bound, found, replace(result, update=update), apply)
+            return _applied(bound, found, replace(result, update=update), memory, apply)
         except NotFiniteError:
             return _unchanged(bound, found, memory, "the next model would not be finite", apply)
     few = f"{len(found.clients)} clients are usable, {min_clients} are needed"
@@ -158,7 +249,9 @@ def _reference(found: Screened, reference: Any) -> Any:
     return params[0] if found.form.layout.is_single else params
 
 
-def _applied(bound: Rule, found: Screened, result: Aggregate, apply: Apply | None) -> Defended:
+def _applied(
+    bound: Rule, found: Screened, result: Aggregate, before: Memory, apply: Apply | None
+) -> Defended:
     """Return the round's outcome: the model moved by the update, its buffers replaced."""
     layout = found.rows.layout
     _, steps, _ = layers_of(result.update)
@@ -181,7 +274,7 @@ def _applied(bound: Rule, found: Screened, result: Aggregate, apply: Apply | Non
         update = found.form.joined([update] if layout.is_single else update, changes)
     previous = layout.flat(result.update, name="update") if bound.needs("previous") else None
     said = result.diagnostics or Diagnostics(rule=bound.name, clients=found.clients)
-    memory = Memory(result.state, previous)
+    memory = replace(before, rule=result.state, previous=previous)
     return Defended(model, update, memory, _told(bound, found, said), buffers)
 
 
@@ -195,12 +288,19 @@ def _moved_layers(layout: Layout, own: Sequence[Any], steps: Sequence[Any]) -> l
 
 
 def _unchanged(
-    bound: Rule, found: Screened, memory: Memory, why: str, apply: Apply | None = None
+    bound: Rule,
+    found: Screened,
+    memory: Memory,
+    why: str,
+    apply: Apply | None = None,
+    *,
+    is_expected: bool = False,
 ) -> Defended:
     """Return the old model and a zero update, with the reason in log and diagnostics."""
-    if found.dropped:
+    if found.dropped and not is_expected:
         why += f", after {len(found.dropped)} {'was' if len(found.dropped) == 1 else 'were'} dropped"
-    log.error("%s did not aggregate, the model stays as it is: %s", bound.name, why)
+    level = logging.INFO if is_expected else logging.ERROR
+    log.log(level, "%s did not aggregate, the model stays as it is: %s", bound.name, why)
     layout, form = found.rows.layout, found.form
     update = layout.restored(np.zeros(layout.dim, dtype=layout.compute_dtype))
     buffers = combined_buffers((), base=found.own_buffers)
@@ -223,7 +323,8 @@ def _told(bound: Rule, found: Screened, said: Diagnostics) -> Diagnostics:
         log.warning("%s dropped %s", bound.name, drop)
     for note in found.notes:
         log.warning("%s: %s", bound.name, note)
-    return replace(said, clients=found.clients, dropped=found.dropped, notes=(*said.notes, *found.notes))
+    left_out = (*found.dropped, *found.expelled)
+    return replace(said, clients=found.clients, dropped=left_out, notes=(*said.notes, *found.notes))
 
 
 def _in_form(bound: Rule, layout: Layout, update: Any) -> Any:

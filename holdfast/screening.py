@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
-from .buffers import accept_buffers
+from .aggregators.buffers import accept_buffers
 from .diagnostics import Dropped
 from .errors import InputError, NonFiniteError
 from .updates.forms import BUFFERS, Form, Tree
@@ -51,6 +51,7 @@ class Screened:
     clients: tuple[Any, ...]
     weights: NDArray[np.float64] | None = None
     dropped: tuple[Dropped, ...] = ()
+    expelled: tuple[Dropped, ...] = ()  # by a watch
     notes: tuple[str, ...] = ()  # what an operator should know
     form: Form | None = None  # of the server's model, if the next one is to be made of it
     params: tuple[Any, ...] = ()  # the numbers of the server's own parameters, layer by layer
@@ -60,17 +61,20 @@ class Screened:
     def without(self, reasons: Mapping[int, str]) -> "Screened":
         """Return the same without the rows at these positions."""
         stay = [row for row in range(len(self.clients)) if row not in reasons]
-        return replace(
+        gone = tuple(Dropped(self.clients[row], why) for row, why in sorted(reasons.items()))
+        left = replace(
             self,
             rows=replace(self.rows.select(stay), positions=None),
             clients=tuple(self.clients[row] for row in stay),
             weights=None if self.weights is None else self.weights[stay],
             buffers=tuple(self.buffers[row] for row in stay) if self.buffers else (),
-            dropped=(
-                *self.dropped,
-                *(Dropped(self.clients[row], why) for row, why in sorted(reasons.items())),
-            ),
         )
+        return replace(left, dropped=(*self.dropped, *gone))
+
+    def expelling(self, reasons: Mapping[int, str]) -> "Screened":
+        """Return the same without these rows, whose clients a watch has expelled."""
+        left = self.without(reasons)
+        return replace(left, dropped=self.dropped, expelled=left.dropped[len(self.dropped) :])
 
 
 def screen(

@@ -8,8 +8,8 @@ import pytest
 import holdfast
 
 LAW = (
-    "errors < _support < diagnostics < core < updates < kernels < aggregators < buffers < screening"
-    " < defending < theory, files, lab < flower, runs < paper < report < cli"
+    "errors < _support < diagnostics < core < updates < kernels < aggregators < watching"
+    " < screening < defending < theory, files, lab < flower, runs < paper < report < cli"
 )
 #: Where a package may be imported. Whoever does not use these rooms needs none of them.
 HOMES = {

@@ -35,6 +35,14 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 "rng": _RNG,
             },
         ),
+        "watch": Role(
+            ("updates",),
+            {
+                "clients": "(n_clients,) ids, the same for a client in all rounds",
+                "state": "what the watch returned in Watched.state last round, None at first",
+                "rng": _RNG,
+            },
+        ),
         "craft": Role(
             ("updates",),
             {

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.atomic import replacing
-from ..aggregators.states import memory_arrays, restored_memory
 from ..core import Memory, Rule
 from ..errors import DataError, InputError
 from ..updates.layout import PIECE
 from ..updates.rows import Home
+from ..watching.states import memory_arrays, restored_memory
 from .header import DTYPES, encoded
 from .opening import open_own
 

@@ -11,9 +11,9 @@ from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
 from .._support.arrays import UNREADABLE, Arrays, read_arrays, write_arrays
-from ..aggregators.states import memory_arrays, restored_memory
 from ..core import Memory, Rule
 from ..errors import DataError
+from ..watching.states import memory_arrays, restored_memory
 from .decoding import model_arrays, model_record
 
 __all__ = ["Standing", "load_progress", "save_progress"]

@@ -149,10 +149,11 @@ class Defence:
     aggregate: Any = fedavg
     train: Any = None
     predict: Any = most_likely
+    watch: Any = field(default=None, metadata={"before": None})  # over the clients, such as factions()
 
     def __post_init__(self) -> None:
         """Put the functions into their roles."""
-        _bind_fields(self, aggregate="rule", train="training", predict="prediction")
+        _bind_fields(self, aggregate="rule", train="training", predict="prediction", watch="watch")
 
 
 @dataclass(frozen=True)

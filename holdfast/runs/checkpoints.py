@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.arrays import UNREADABLE, Arrays, read_arrays, write_arrays
-from ..aggregators.states import memory_arrays, restored_memory
 from ..errors import DataError
 from ..lab.scenario import Run
 from ..lab.simulation import State
+from ..watching.states import memory_arrays, restored_memory
 from .epochs import code_epoch
 
 __all__ = ["load_checkpoint", "save_checkpoint"]

@@ -13,7 +13,7 @@ __all__ = ["COLUMNS", "OPTIONAL", "Column", "Summary", "stored_record"]
 #: What is kept of every round.
 COLUMNS = ("accuracy", "attack_success", "n_attackers", "kept_fraction", "n_dropped", "seconds")
 #: What is kept beside it of the runs that measure it.
-OPTIONAL = ("minority_accuracy",)
+OPTIONAL = ("minority_accuracy", "n_found", "n_wronged")
 
 Column = Sequence[float | None]
 

@@ -6,6 +6,7 @@ coordinates, so that neither the size of a block nor the number of threads chang
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -105,6 +106,26 @@ class Rows:
             if self.base is not None:
                 with np.errstate(over="ignore", invalid="ignore"):
                     block[:, at] -= widened(flat_piece(self.base[layer], inside), self.dtype)
+        return block
+
+    def at(self, where: NDArray[np.int64]) -> Array:
+        """Return the coordinates at these places, which are in order, of every update.
+
+        >>> rows_of(np.arange(8.0).reshape(2, 4)).at(np.array([0, 3]))
+        array([[0., 3.],
+               [4., 7.]])
+        """
+        block = np.empty((len(self), len(where)), dtype=self.dtype)
+        cuts = np.searchsorted(where, self.layout.offsets)
+        for layer, (first, last) in enumerate(pairwise(cuts.tolist())):
+            if first == last:
+                continue
+            inside, at = where[first:last] - self.layout.offsets[layer], slice(first, last)
+            for row, arrays in zip(block, self.arrays, strict=True):
+                row[at] = widened(_taken(arrays[layer], inside), self.dtype)
+            if self.base is not None:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    block[:, at] -= widened(_taken(self.base[layer], inside), self.dtype)
         return block
 
     def empty(self) -> Array:
@@ -227,6 +248,14 @@ def sent_by_clients(updates: Any) -> list[Any]:
         return list(np.asarray(updates) if isinstance(updates, np.ndarray) else updates)
     except (TypeError, RuntimeError) as error:  # a tensor that is sparse or quantised
         raise InputError(f"updates cannot be read as rows: {error}") from None
+
+
+def _taken(array: Array | Stored, where: NDArray[np.int64]) -> Array:
+    """Return the numbers at these places in flat order; of a file, each run of neighbours is one read."""
+    if isinstance(array, np.ndarray):
+        return np.asarray(array.reshape(-1) if array.flags.c_contiguous else array.ravel())[where]
+    runs = np.split(where, np.flatnonzero(np.diff(where) != 1) + 1)
+    return np.concatenate([flat_piece(array, slice(int(run[0]), int(run[-1]) + 1)) for run in runs])
 
 
 def part_of(array: Array | Stored, piece: slice) -> Array | Stored:

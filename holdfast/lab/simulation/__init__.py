@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ...defending import Defended, defend_screened
 from ...diagnostics import Diagnostics
 from ...errors import InputError
 from ...screening import fitting, with_buffers
+from ...watching import Verdicts
 from ..lazy_torch import torch
 from ..models import flat_params, named_buffers
 from ..scenario import Run, Task
@@ -54,6 +56,9 @@ class Record:
     diagnostics: Diagnostics = field(repr=False)
     seconds: float = field(compare=False)
     minority_accuracy: float | None = None  # on the test examples as a minority has them; None without one
+    verdicts: Verdicts | None = field(default=None, repr=False)  # of the defence's watch, if it has one
+    n_found: int | None = None  # attackers that are expelled
+    n_wronged: int | None = None  # and honest clients
 
 
 def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> Iterator[tuple[Record, State]]:
@@ -135,8 +140,18 @@ class _Round:
             diagnostics=result.diagnostics,
             seconds=time.perf_counter() - started,
             minority_accuracy=minority_accuracy,
+            verdicts=result.verdicts,
+            **self._found(result.verdicts),
         )
         return record, after
+
+    def _found(self, verdicts: Verdicts | None) -> dict[str, int]:
+        """Return how many attackers, and how many honest clients, are expelled."""
+        if verdicts is None:
+            return {}
+        expelled = np.array(verdicts.of("expelled"), dtype=np.intp) % self.world.run.task.n_clients
+        guilty = np.isin(expelled, self.world.malicious)
+        return {"n_found": int(guilty.sum()), "n_wronged": int((~guilty).sum())}
 
     def _sample(self) -> NDArray[np.intp]:
         """Return the clients of the round."""
@@ -216,8 +231,8 @@ class _Round:
     def _defend(self, clients: NDArray[np.intp], sent: Trained) -> Defended:
         """Return what the server makes of the updates."""
         world, before, rule = self.world, self.before, self.world.run.defence.aggregate
-        ids = clients.tolist()
-        weights = [world.n_held(client) for client in ids]
+        ids = self._ids(clients)
+        weights = [world.n_held(client) for client in clients.tolist()]
         found = fitting(sent.updates, like=before.params, weights=weights, clients=ids)
         found = replace(found, rows=replace(found.rows, explain=True))
         return defend_screened(
@@ -226,7 +241,21 @@ class _Round:
             state=before.memory,
             reference=self._reference(clients) if rule.needs("reference") else None,
             rng=world.stream("rule", self.number),
+            watch=world.run.defence.watch,
         )
+
+    def _ids(self, clients: NDArray[np.intp]) -> list[int]:
+        """Return the ids that clients show: their own, or those that whitewash a new one once expelled."""
+        ids: list[int] = clients.tolist()
+        remembered = self.before.memory.watch
+        if not self.world.run.attack.whitewashes or remembered is None:
+            return ids
+        burnt = {client for client, gone in zip(remembered.clients, remembered.expelled, strict=True) if gone}
+        n, malicious = self.world.run.task.n_clients, set(self.world.malicious.tolist())
+        return [
+            next(id for id in count(client, n) if id not in burnt) if client in malicious else client
+            for client in ids
+        ]
 
     def _train_clients(
         self, clients: NDArray[np.intp], examples: Callable[[int, int], Examples], train: Bound[Any]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.counting import check_whole
-from ...buffers import combined_buffers
+from ...aggregators.buffers import combined_buffers
 from ...errors import InputError
 from ...lab.scenario import Run
 from ...lab.training import Trained

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.buffers import accept_buffers, combined_buffers, difference
+from holdfast.aggregators.buffers import accept_buffers, combined_buffers, difference
 from holdfast.errors import InputError
 from holdfast.updates.forms import BUFFERS, is_named
 from holdfast.updates.layout import Unfit

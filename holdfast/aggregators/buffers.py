@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import kernels
-from .aggregators.settings import shares
-from .errors import InputError
-from .updates.forms import is_named
-from .updates.layout import FLOATS, Layer, Layout, Unfit, widened
-from .updates.rows import Rows
+from .. import kernels
+from ..errors import InputError
+from ..updates.forms import is_named
+from ..updates.layout import FLOATS, Layer, Layout, Unfit, widened
+from ..updates.rows import Rows
+from .settings import shares
 
 __all__ = ["accept_buffers", "combined_buffers", "difference"]
 

@@ -1,7 +1,7 @@
 """What a defence remembers between rounds, as named arrays that can be stored, and back."""
 
 import typing
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from .._support.arrays import Arrays
 from ..core import Memory, Rule
 from ..errors import InputError
+from .memory import ClientMemory
 
 __all__ = ["memory_arrays", "restored_memory"]
 
@@ -16,6 +17,9 @@ __all__ = ["memory_arrays", "restored_memory"]
 def memory_arrays(rule: Rule, memory: Memory) -> Arrays:
     """Return what a defence remembers as named arrays: a rule's state must be one, or a dataclass of them."""
     state, arrays = memory.rule, {} if memory.previous is None else {"previous": memory.previous}
+    if memory.watch is not None:
+        arrays |= {f"watch.{name}": values for name, values in memory.watch.as_arrays().items()}
+    arrays |= {f"start.{name}": np.asarray(values) for name, values in (memory.start or {}).items()}
     if state is None:
         return arrays
     if isinstance(state, np.ndarray):
@@ -42,13 +46,23 @@ def restored_memory(rule: Rule, arrays: Arrays) -> Memory:
     array([0., 0.], dtype=float32)
     """
     rest = dict(arrays)
-    previous = rest.pop("previous", None)
+    watch, start = _taken(rest, "watch."), _taken(rest, "start.")
+    memory = Memory(
+        previous=rest.pop("previous", None),
+        watch=ClientMemory.from_arrays(watch) if watch else None,
+        start=start or None,
+    )
     if not rest or "state" in rest:
-        return Memory(rest.get("state"), previous)
+        return replace(memory, rule=rest.get("state"))
     kind, named = _state_type(rule), {name.removeprefix("state."): value for name, value in rest.items()}
     if kind is None or set(named) != {field.name for field in fields(kind)}:
         raise ValueError(f"{rule.name} keeps no state of {', '.join(named)}")
-    return Memory(kind(**named), previous)
+    return replace(memory, rule=kind(**named))
+
+
+def _taken(arrays: dict[str, Any], start: str) -> dict[str, Any]:
+    """Return what begins with this, by the rest of its name, and take it out."""
+    return {name.removeprefix(start): arrays.pop(name) for name in list(arrays) if name.startswith(start)}
 
 
 def _state_type(rule: Rule) -> Any:

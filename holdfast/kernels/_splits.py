@@ -1,0 +1,107 @@
+"""Compiled loops over points in a few dimensions: their main directions, and their best split in two."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._machine import compiled
+
+__all__ = ["leading_directions", "refined_splits"]
+
+Array = NDArray[Any]
+
+
+@compiled
+def leading_directions(gram: Array, basis: Array, n_steps: int) -> None:
+    """Turn the columns of `basis` into the main directions of a Gram matrix, by subspace iteration."""
+    n, k = basis.shape
+    turned = np.empty((n, k))
+    for _ in range(n_steps):
+        for i in range(n):
+            for j in range(k):
+                turned[i, j] = 0.0
+            for other in range(n):
+                weight = gram[i, other]
+                for j in range(k):
+                    turned[i, j] += weight * basis[other, j]
+        for j in range(k):
+            for before in range(j):
+                overlap = 0.0
+                for i in range(n):
+                    overlap += turned[i, before] * turned[i, j]
+                for i in range(n):
+                    turned[i, j] -= overlap * turned[i, before]
+            square = 0.0
+            for i in range(n):
+                square += turned[i, j] * turned[i, j]
+            length = np.sqrt(square)
+            for i in range(n):
+                turned[i, j] = turned[i, j] / length if length > 0.0 else 0.0
+        basis[:] = turned
+
+
+@compiled
+def refined_splits(points: Array, masks: Array, least: int, scores: Array) -> None:
+    """Improve each split of the points, a row of `masks`, until its score no longer rises.
+
+    Given a split, project on the difference of the two means; given a projection, sorting finds the
+    best split. The True side ends up as the smaller one.
+    """
+    n, k = points.shape
+    entropy = np.zeros(n)
+    for count in range(1, n):
+        share = count / n
+        entropy[count] = -share * np.log(share) - (1.0 - share) * np.log(1.0 - share)
+    inside, direction, projection = np.empty(k), np.empty(k), np.empty(n)
+    total = np.empty(k)
+    for j in range(k):
+        total[j] = 0.0
+        for i in range(n):
+            total[j] += points[i, j]
+    for row in range(len(masks)):
+        mask = masks[row]
+        scores[row] = -np.inf
+        for _ in range(30):
+            count = 0
+            for j in range(k):
+                inside[j] = 0.0
+            for i in range(n):
+                if mask[i]:
+                    count += 1
+                    for j in range(k):
+                        inside[j] += points[i, j]
+            if count == 0 or count == n:
+                break
+            for j in range(k):
+                direction[j] = inside[j] / count - (total[j] - inside[j]) / (n - count)
+            mean = 0.0
+            for i in range(n):
+                value = 0.0
+                for j in range(k):
+                    value += direction[j] * points[i, j]
+                projection[i] = value
+                mean += value
+            mean /= n
+            spread = 0.0
+            for i in range(n):
+                spread += (projection[i] - mean) ** 2
+            if spread <= 0.0:
+                break
+            order = np.argsort(projection)
+            below, best, cut = 0.0, -np.inf, 0
+            for first in range(1, n):
+                below += projection[order[first - 1]] - mean
+                if first < least or n - first < least:
+                    continue
+                # Both sums of deviations are the same but for their sign.
+                between = below * below * (1.0 / first + 1.0 / (n - first)) / spread
+                score = -0.5 * np.log(max(1.0 - between, 1e-12)) - entropy[first]
+                if score > best:
+                    best, cut = score, first
+            if best <= scores[row] + 1e-9:
+                break
+            scores[row] = best
+            low = 2 * cut <= n
+            for position in range(n):
+                mask[order[position]] = (position < cut) == low

@@ -1,0 +1,173 @@
+"""Is this one crowd? The search for factions in what is remembered of the clients.
+
+A faction is a part of the clients whose deviations are so alike, and so unlike everybody else's, that two
+crowds explain what is remembered much better than one. Its strength is measured in nats: by how much the
+logarithm of the likelihood rises, beyond what the search finds in pure noise.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.splits import best_split, leading_directions
+
+__all__ = ["N_SEARCHED", "Faction", "factions_in", "main_points", "map_of", "shared_part"]
+
+Array = NDArray[Any]
+
+#: Directions that are searched, at most, and clients for each of them.
+N_DIRECTIONS, PER_DIRECTION = 12, 5
+#: Directions are found from so many clients, at most.
+N_FOR_DIRECTIONS = 512
+#: A faction has at least so many members, and this share of the clients: smaller ones are easily outvoted.
+LEAST, LEAST_SHARE = 3, 0.06
+#: Factions are looked for one after the other, while they are at least this strong, in nats.
+N_FACTIONS, WORTHWHILE = 5, 7.0
+#: Fewer clients are not searched.
+N_SEARCHED = 10
+#: Directions that most clients of a skewed federation share; found without a quarter, tried on it.
+N_SHARED, N_FOLDS = 8, 4
+LARGEST = 2**15 - 1
+
+#: How strong the best split of n points of Gaussian noise is on average, in nats.
+NOISE_AT = (8, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000, 5000)
+NOISE = (0.4, 2.9, 5.7, 7.1, 10.4, 13.8, 15.8, 16.7, 15.8, 12.9, 12.3, 11.5, 12.0, 12.0, 10.0)
+
+
+class Faction(NamedTuple):
+    """Some of the clients, by position, and how strong the evidence is that they are no part of the crowd."""
+
+    members: NDArray[np.intp]
+    strength: float  # nats
+
+
+def factions_in(view: NDArray[np.int16], weights: NDArray[np.float64]) -> list[Faction]:
+    """Return the factions among these rows, found one after the other, the rest being searched again.
+
+    Never more than half of the rows are in factions.
+
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(scale=400, size=(40, 300))
+    >>> rows[:8] += rng.normal(scale=400, size=300)
+    >>> found = factions_in(rows.astype(np.int16), np.ones(40))
+    >>> [faction.members.tolist() for faction in found]
+    [[0, 1, 2, 3, 4, 5, 6, 7]]
+    """
+    n, left = len(view), np.arange(len(view))
+    least = max(LEAST, round(LEAST_SHARE * n))
+    found: list[Faction] = []
+    while len(found) < N_FACTIONS and len(left) >= N_SEARCHED:
+        split = best_split(main_points(view[left], weights[left]), least=least)
+        strength = len(left) * split.score - float(np.interp(np.log(len(left)), np.log(NOISE_AT), NOISE))
+        rest = left[~split.outside]
+        if strength < WORTHWHILE or len(rest) < n / 2:
+            break
+        found.append(Faction(left[split.outside], strength))
+        left = rest
+    return found
+
+
+def main_points(view: NDArray[np.int16], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return every row along the main directions of all, of which each row counts by its weight.
+
+    >>> rows = np.array([[9, 0], [-9, 0], [8, 1], [-8, -1]], dtype=np.int16)
+    >>> np.abs(main_points(rows, np.ones(4)).round().ravel())
+    array([9., 9., 8., 8.])
+    """
+    n = len(view)
+    some = np.linspace(0, n - 1, min(n, N_FOR_DIRECTIONS)).astype(int)
+    rows, share, roots = view[some], weights[some] / weights[some].sum(), np.sqrt(weights[some])
+    gram = _centred(_products(rows, rows), share) * roots[:, None] * roots
+    k = min(N_DIRECTIONS, max(1, n // PER_DIRECTION), len(some))
+    directions = leading_directions(gram, k) * roots[:, None]
+    directions -= directions.sum(axis=0) * share[:, None]
+    # Whole numbers again, so that what follows adds up exactly.
+    across = _products(_whole(directions.T), np.ascontiguousarray(rows.T))
+    steps = _whole(across)
+    lengths = np.sqrt(np.einsum("ij,ij->i", steps, steps, dtype=np.float64))
+    points = _products(view, steps) / np.where(lengths > 0, lengths, 1.0)
+    return np.asarray(points - np.einsum("i,ij->j", share, points[some]))
+
+
+def map_of(
+    view: NDArray[np.int16], weights: NDArray[np.float64], outside: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return a place for each row: how far it stands off the crowd, and where it is within it.
+
+    Both are in deviations of the crowd. Off the crowd is the direction of those `outside`; without any,
+    it is the main direction of all.
+
+    >>> rows = np.random.default_rng(0).normal(scale=100, size=(40, 9)).astype(np.int16)
+    >>> rows[:5, 3] += 1000
+    >>> places = map_of(rows, np.ones(40), np.arange(40) < 5)
+    >>> bool((places[:5, 0] > 6).all() and (places[5:, 0] < 4).all())
+    True
+    """
+    if len(view) < 3:
+        return np.zeros((len(view), 2))
+    points = main_points(view, weights)
+    crowd = points[~outside] if (~outside).sum() > 1 else points
+    centred = points - crowd.mean(axis=0)
+    off = np.eye(points.shape[1])[0]
+    if outside.any() and not outside.all():
+        spread = np.einsum("ij,ik->jk", crowd - crowd.mean(axis=0), crowd - crowd.mean(axis=0)) / len(crowd)
+        spread += np.eye(len(spread)) * 1e-3 * max(np.trace(spread) / len(spread), 1e-12)
+        off = np.linalg.solve(spread, centred[outside].mean(axis=0))
+    off = off / max(np.sqrt(off @ off), 1e-300)
+    first = np.einsum("ij,j->i", centred, off)
+    rest = centred - first[:, None] * off
+    second = rest[:, int(np.argmax(np.einsum("ij,ij->j", rest, rest)))]
+    places = np.stack([first, second], axis=1)
+    return np.asarray(
+        places / np.maximum(places[~outside].std(axis=0) if (~outside).sum() > 1 else 1.0, 1e-12)
+    )
+
+
+def shared_part(view: NDArray[np.int16]) -> float:
+    """Return how much of a client's deviation lies in directions that others share: the median client's.
+
+    It is small where clients differ each in its own way, and large where they differ in few ways, such as
+    which classes they hold. Directions found from three quarters of the clients explain those of the fourth.
+
+    >>> rng = np.random.default_rng(0)
+    >>> own, kinds = rng.normal(scale=400, size=(40, 300)), rng.normal(scale=400, size=(40, 3))
+    >>> round(shared_part(own.astype(np.int16)), 1)
+    0.0
+    >>> round(shared_part((kinds @ rng.normal(size=(3, 300)) + own / 2).astype(np.int16)), 1)
+    0.9
+    """
+    n = min(len(view), N_FOR_DIRECTIONS)
+    gram = _centred(_products(view[:n], view[:n]), np.full(n, 1 / n))
+    explained = np.zeros(n)
+    for fold in range(N_FOLDS):
+        tried = np.arange(n) % N_FOLDS == fold
+        known = gram[~tried][:, ~tried]
+        directions = leading_directions(known, N_SHARED)
+        turned = np.einsum("ij,jk->ik", known, directions)
+        lengths = np.einsum("ik,ik->k", directions, turned)
+        along = np.einsum("ij,jk->ik", gram[tried][:, ~tried], directions)
+        explained[tried] = (along**2 / np.where(lengths > 0, lengths, np.inf)).sum(axis=1)
+    own = np.diag(gram)
+    return float(np.median(explained[own > 0] / own[own > 0])) if (own > 0).any() else 0.0
+
+
+def _centred(products: Array, share: Array) -> Array:
+    """Return the products of the rows less their mean, to which each adds its share."""
+    middle = np.einsum("ij,j->i", products, share)
+    return np.asarray(products - middle[:, None] - middle + np.einsum("i,i->", share, middle))
+
+
+def _whole(rows: Array) -> NDArray[np.int16]:
+    """Return the rows as whole numbers of 16 bits, each scaled by its largest entry."""
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    return np.rint(rows / np.where(largest > 0, largest, 1.0) * LARGEST).astype(np.int16)
+
+
+def _products(rows: NDArray[np.int16], others: NDArray[np.int16]) -> NDArray[np.float64]:
+    """Return all products of rows with rows: whole numbers that a float64 holds, so exact in any order."""
+    found = np.zeros((len(rows), len(others)))
+    for start in range(0, rows.shape[1], 2048):
+        part = slice(start, start + 2048)
+        found += rows[:, part].astype(np.float64) @ others[:, part].astype(np.float64).T
+    return found

@@ -1,0 +1,91 @@
+"""How strong evidence must be, and how sure a verdict is.
+
+Strengths are in nats. In a federation whose clients differ in few shared ways, such as which classes they
+hold, honest clients form factions too, so a faction must be stronger there. What honest federations reach
+was measured on the tasks of the laboratory; see docs/watch.md.
+"""
+
+import math
+
+import numpy as np
+
+from .._support.counting import check_whole
+from ..errors import InputError
+from .crowds import N_SEARCHED, NOISE, NOISE_AT
+
+__all__ = ["chance_of_false_alarm", "evidence_needed", "in_common_units", "rounds_until_seen"]
+
+#: In a training of honest clients, the strongest evidence exceeds x nats with a chance of exp(-x / SCALE).
+SCALE = 3.7
+#: Where clients share more than this part of their deviations, strengths count for less: by so much per part.
+SHARED, PER_SHARED = 0.25, 5.3
+
+
+def in_common_units(strength: float, *, shared: float) -> float:
+    """Return a faction's strength as it would count among clients who differ each in its own way.
+
+    >>> in_common_units(20.0, shared=0.1)
+    20.0
+    >>> round(in_common_units(20.0, shared=0.5), 1)
+    8.6
+    """
+    return strength / (1.0 + PER_SHARED * max(0.0, shared - SHARED))
+
+
+def chance_of_false_alarm(evidence: float) -> float:
+    """Return how likely a training of honest clients alone shows such evidence against anybody.
+
+    >>> chance_of_false_alarm(0.0), round(chance_of_false_alarm(17.0), 2)
+    (1.0, 0.01)
+    """
+    return min(1.0, math.exp(-evidence / SCALE))
+
+
+def evidence_needed(false_alarms: float) -> float:
+    """Return the evidence that honest clients alone show in this share of all trainings only.
+
+    >>> round(evidence_needed(0.01), 1)
+    17.0
+    """
+    if not 0 < false_alarms < 1:
+        raise InputError(f"false_alarms, a share of trainings, must be in (0, 1); got {false_alarms!r}")
+    return SCALE * math.log(1 / false_alarms)
+
+
+def rounds_until_seen(
+    *,
+    n_clients: int,
+    n_per_round: int,
+    n_attackers: int,
+    strength: float = 3.0,
+    false_alarms: float = 0.01,
+) -> int | None:
+    """Return after how many rounds a faction of this size is seen; None if it never is.
+
+    `strength` is how far the attackers of one round stand off from the crowd, in deviations of the crowd's
+    clients in one round along that line. It grows with the root of how often a client was heard.
+
+    >>> rounds_until_seen(n_clients=50, n_per_round=20, n_attackers=10)
+    15
+    >>> rounds_until_seen(n_clients=12, n_per_round=12, n_attackers=2, strength=0.5) is None
+    True
+    """
+    check_whole("n_clients", n_clients, at_least=1)
+    check_whole("n_per_round", n_per_round, at_least=1, at_most=n_clients)
+    check_whole("n_attackers", n_attackers, at_least=1, at_most=n_clients)
+    if not strength > 0:
+        raise InputError(f"strength, in deviations, must be above 0; got {strength!r}")
+    if n_clients < N_SEARCHED or 2 * n_attackers >= n_clients:
+        return None
+    share = n_attackers / n_clients
+    entropy = -share * math.log(share) - (1 - share) * math.log(1 - share)
+    noise = float(np.interp(math.log(n_clients), np.log(NOISE_AT), NOISE))
+    per_client = (evidence_needed(false_alarms) + noise) / n_clients + entropy
+    # -1/2 log(1 - eta) = per_client, eta = v / (1 + v), v = p (1 - p) (strength)^2 heard.
+    between = math.expm1(2 * per_client)
+    heard = max(1.0, between / (share * (1 - share) * strength**2))
+    return math.ceil(heard * n_clients / n_per_round) if heard <= MOST_HEARD else None
+
+
+#: What is remembered of a client is a mean over about so many participations; more make it no clearer.
+MOST_HEARD = 20.0

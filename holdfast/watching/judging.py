@@ -1,0 +1,188 @@
+"""factions: memory of who persistently votes with whom, and what follows from it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from .._support.counting import check_whole
+from ..core import Watch, bind
+from ..errors import InputError
+from ..updates.rows import rows_of
+from .crowds import N_SEARCHED, factions_in, map_of, shared_part
+from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
+from .memory import N_REMEMBERED, ClientMemory, named, sample_of, with_round
+from .verdicts import Standing, Verdict, Verdicts
+
+__all__ = ["MODES", "Watched", "factions", "watch"]
+
+MODES = ("expel", "report")
+#: The first rounds are listened to only: before, there is no memory to speak of.
+N_BEFORE_LOOKING = 3
+#: Evidence is a mean over the looks, of which the last counts this much.
+PACE = 0.3
+#: Below this part of the evidence needed, an expelled client is let in again, and others are not suspected.
+FADED = 0.5
+#: So many clients must be expelled at once for a rewind, of which there are at most so many.
+N_TO_REWIND, N_REWINDS = 3, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """What a watch decides about a round: who may not speak and why, and whether anything is applied."""
+
+    state: ClientMemory
+    verdicts: Verdicts
+    silenced: Mapping[int, str] = field(default_factory=dict)  # [row] the reason
+    holds: bool = False  # nothing is applied in this round
+    rewinds: bool = False  # the model goes back to its start
+    may_rewind: bool = False  # the model at the start has to be kept
+
+
+def watch(function: Any) -> Watch:
+    """Make a watch of a function of the clients' updates that returns a Watched. See `factions`."""
+    made = bind(function, "watch")
+    assert isinstance(made, Watch)
+    return made
+
+
+@watch
+def factions(
+    updates: Any,
+    *,
+    mode: Literal["expel", "report"] = "expel",
+    false_alarms: float = 0.01,
+    hearing: float = 2.0,
+    rewind: int = 20,
+    sample: int = 16_384,
+    most_clients: int = 10_000,
+    clients: Sequence[Any],
+    state: ClientMemory | None = None,
+    rng: np.random.Generator | None = None,
+) -> Watched:
+    """Return who votes with whom, from the memory of all rounds, and who may not speak in this one.
+
+    Attackers push together in the same direction whenever they take part; honest clients differ from each
+    other in their own ways. The memory holds each client's mean deviation on a secret `sample` of
+    coordinates. A client is expelled when the evidence that it belongs to a faction is stronger than honest
+    clients show in a share `false_alarms` of all trainings, and comes back when the evidence fades. Never are
+    more than half of the clients expelled. The mode "report" says all this, and changes nothing.
+
+    Before anything is applied there is a `hearing`, until clients were heard so often on average. Should
+    three or more be expelled at once in the first `rewind` rounds after it, the model goes back to its start,
+    because nobody undoes what they have planted. Clients beyond `most_clients` are forgotten, those first
+    that were not heard for longest.
+
+    >>> rng = np.random.default_rng(0)
+    >>> own, plot, state = rng.normal(size=(30, 500)), rng.normal(size=500), None
+    >>> for _ in range(4):
+    ...     sent = own + rng.normal(size=own.shape)
+    ...     sent[:5] += plot
+    ...     watched = factions(sent, clients=range(30), state=state, rng=rng)
+    ...     state = watched.state
+    >>> watched.verdicts.of("expelled")
+    (0, 1, 2, 3, 4)
+    """
+    _check(mode, hearing, rewind, sample, most_clients)
+    rows, before = rows_of(updates), state or ClientMemory()
+    names = [named(client) for client in clients]
+    if before.seed < 0:
+        fresh = np.random.default_rng() if rng is None else rng
+        before = replace(before, seed=int(fresh.integers(2**31)))
+    values = rows.at(sample_of(rows.dim, size=sample, seed=before.seed)).astype(np.float32)
+    rows.refuse(np.asarray(~np.isfinite(values).all(axis=1)))
+    told = with_round(before, values, names).limited(most_clients, names)
+    needed = evidence_needed(false_alarms)
+    looked, shared = _looked(told)
+    after = _judged(looked, needed)
+    holds = mode == "expel" and not _was_heard(after, hearing)
+    n_new = int((after.since == after.round).sum())
+    may_rewind = mode == "expel" and not holds and after.n_applied < rewind and after.n_rewinds < N_REWINDS
+    rewinds = may_rewind and after.n_applied > 0 and n_new >= N_TO_REWIND
+    n_applied = 0 if rewinds else after.n_applied + (not holds)
+    after = replace(after, n_applied=n_applied, n_rewinds=after.n_rewinds + rewinds)
+    verdicts = Verdicts(
+        after.round, tuple(_verdicts(after, needed)), hearing=holds, rewound=rewinds, shared=round(shared, 4)
+    )
+    positions = after.positions
+    silenced = {
+        row: f"expelled since round {after.since[positions[name]]}"
+        for row, name in enumerate(names)
+        if mode == "expel" and after.since[positions[name]]
+    }
+    return Watched(after, verdicts, silenced, holds, rewinds, may_rewind)
+
+
+def _check(mode: Any, hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:
+    if mode not in MODES:
+        raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
+    if not hearing >= 0:
+        raise InputError(
+            f"hearing, how often clients are heard on average, must be at least 0; got {hearing!r}"
+        )
+    check_whole("rewind, in rounds,", rewind, at_least=0)
+    check_whole("sample", sample, at_least=1)
+    check_whole("most_clients", most_clients, at_least=N_SEARCHED)
+
+
+def _was_heard(memory: ClientMemory, hearing: float) -> bool:
+    """Return whether clients were heard often enough for anything to be applied."""
+    if hearing == 0 or memory.n_applied:
+        return True
+    return memory.round >= N_BEFORE_LOOKING and float(memory.heard.mean()) >= hearing
+
+
+def _looked(memory: ClientMemory) -> tuple[ClientMemory, float]:
+    """Return the memory with the evidence of one more look at it, and how much clients share."""
+    if memory.round < N_BEFORE_LOOKING or memory.n_clients < N_SEARCHED:
+        return memory, 0.0
+    weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
+    now, faction, parts = np.zeros(memory.n_clients), np.zeros(memory.n_clients, np.int32), []
+    heard = np.flatnonzero(memory.heard)
+    for view in memory.views:
+        parts.append(shared_part(view[heard]))
+        for number, found in enumerate(factions_in(view[heard], weights[heard]), start=1):
+            members = heard[found.members]
+            strength = in_common_units(found.strength, shared=parts[-1])
+            stronger = members[strength > now[members]]
+            now[stronger], faction[stronger] = strength, number
+    looks = memory.looks + 1
+    pace = np.maximum(PACE, 1.0 / looks)
+    evidence = memory.evidence + pace * (now - memory.evidence)
+    return replace(memory, looks=looks, evidence=evidence, faction=faction), float(np.mean(parts))
+
+
+def _judged(memory: ClientMemory, needed: float) -> ClientMemory:
+    """Return the memory with those expelled against whom there is enough evidence, at most half of all."""
+    stays = memory.expelled & (memory.evidence > FADED * needed)
+    guilty = (memory.evidence > needed) | stays
+    order = np.argsort(-memory.evidence, kind="stable")
+    beyond = order[memory.n_clients // 2 :]
+    guilty[beyond] = False
+    since = np.where(guilty, np.where(memory.expelled, memory.since, memory.round), 0)
+    return replace(memory, since=since.astype(np.int32))
+
+
+def _verdicts(memory: ClientMemory, needed: float) -> Iterator[Verdict]:
+    """Yield what is to be said of each client."""
+    weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
+    suspected = memory.evidence > FADED * needed
+    places = map_of(memory.views[0], weights, memory.expelled | suspected)
+    for position, client in enumerate(memory.clients):
+        standing: Standing = "clear"
+        if memory.since[position]:
+            standing = "expelled"
+        elif suspected[position]:
+            standing = "suspected"
+        elif memory.looks[position] == 0 or memory.heard[position] < 2:
+            standing = "too early to tell"
+        yield Verdict(
+            client,
+            standing,
+            heard=int(memory.heard[position]),
+            false_alarm=chance_of_false_alarm(float(memory.evidence[position])),
+            faction=int(memory.faction[position]) or None,
+            since=int(memory.since[position]) or None,
+            place=(round(float(places[position, 0]), 3), round(float(places[position, 1]), 3)),
+        )

@@ -1,0 +1,211 @@
+"""What is remembered of each client: how it deviated from the others, on average, on a secret sample.
+
+The memory of a client is two rows of numbers, one per view, and a few counts. In the broad view every
+coordinate counts about the same, which shows an attack that is spread over many of them; in the sharp view
+large deviations count more, which shows an attack in few. Rows are whole numbers of 16 bits: their products
+add up exactly, so that neither the number of threads nor the library that multiplies changes a bit.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..updates.rows import rows_of
+
+__all__ = ["N_VIEWS", "ClientMemory", "Name", "named", "sample_of", "with_round"]
+
+Array = NDArray[Any]
+Name = int | str
+
+#: Deviations, in units of a coordinate's usual one, are cut off here: one value per view.
+CUTS = (1.0, 3.0)
+N_VIEWS = len(CUTS)
+#: No row is longer than so many times the median row of its round.
+LONGEST = 1.3
+#: A mean over about the last so many participations: a client that changes is seen to.
+N_REMEMBERED = 10
+#: What 1.0 is as a whole number of 16 bits. No entry of a row is larger than 3.
+ONE = 8_192
+#: In a round of fewer clients there is no crowd to deviate from.
+N_LEAST = 4
+#: The sample consists of runs of neighbouring coordinates, which are read from a file at once.
+RUN = 8
+
+
+@dataclass(frozen=True, eq=False)
+class ClientMemory:
+    """All that a watch remembers. Everything but `clients` is an array or a number, with one row per client.
+
+    >>> ClientMemory().n_clients
+    0
+    """
+
+    clients: tuple[Name, ...] = ()
+    views: NDArray[np.int16] = field(default_factory=lambda: np.zeros((N_VIEWS, 0, 0), np.int16))
+    heard: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # participations
+    last: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # round of the last one
+    looks: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # searches it was in
+    evidence: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # that it is in a faction
+    faction: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # 0: in none
+    since: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # expelled; 0: is not
+    round: int = 0
+    n_applied: int = 0  # rounds in which anything was applied, since the start or the last rewind
+    n_rewinds: int = 0
+    seed: int = -1  # of the secret sample; -1: not drawn yet
+
+    @property
+    def n_clients(self) -> int:
+        """How many clients were heard so far."""
+        return len(self.clients)
+
+    @property
+    def positions(self) -> dict[Name, int]:
+        """Where each client is."""
+        return {client: position for position, client in enumerate(self.clients)}
+
+    @property
+    def expelled(self) -> NDArray[np.bool_]:
+        """Who is expelled."""
+        return self.since > 0
+
+    def as_arrays(self) -> dict[str, Array]:
+        """Return all of it as named arrays, which can be stored."""
+        names = np.frombuffer(json.dumps(self.clients).encode(), np.uint8)
+        counts = np.array([getattr(self, name) for name in COUNTS], np.int64)
+        rest = {name: getattr(self, name) for name in ("views", *PER_CLIENT)}
+        return {"clients": names, "counts": counts, **rest}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> "ClientMemory":
+        """Return the memory that `as_arrays` took apart; a ValueError if it is not one.
+
+        >>> memory = with_round(ClientMemory(), np.eye(5, dtype=np.float32), [*range(4), "eve"])
+        >>> ClientMemory.from_arrays(memory.as_arrays()).clients
+        (0, 1, 2, 3, 'eve')
+        """
+        try:
+            names = json.loads(arrays["clients"].tobytes())
+            counts = dict(zip(COUNTS, arrays["counts"].tolist(), strict=True))
+            parts: dict[str, Any] = {name: arrays[name] for name in ("views", *PER_CLIENT)}
+            memory = cls(tuple(names), **parts, **counts)
+        except (KeyError, TypeError, UnicodeDecodeError) as error:
+            raise ValueError(f"this is no memory of clients: {error}") from None
+        lengths = {len(names), memory.views.shape[1], *(len(getattr(memory, name)) for name in PER_CLIENT)}
+        if len(lengths) > 1 or not all(type(name) in (int, str) for name in names):
+            raise ValueError("this is no memory of clients: its parts do not fit")
+        return memory
+
+    def with_clients(self, clients: Sequence[Name], dim: int) -> "ClientMemory":
+        """Return the same with empty rows for those of the clients that are new."""
+        known = self.positions
+        new = [client for client in clients if client not in known]
+        if not new:
+            return self
+        n_new = len(new)
+
+        def longer(values: Any) -> Any:
+            return np.concatenate([values, np.zeros(n_new, values.dtype)])
+
+        views = self.views if self.n_clients else np.zeros((N_VIEWS, 0, dim), np.int16)
+        return replace(
+            self,
+            clients=(*self.clients, *new),
+            views=np.concatenate([views, np.zeros((N_VIEWS, n_new, dim), np.int16)], axis=1),
+            **{name: longer(getattr(self, name)) for name in PER_CLIENT},
+        )
+
+    def limited(self, most: int, present: Sequence[Name]) -> "ClientMemory":
+        """Return the same with at most so many clients: those first forgotten that were not heard longest.
+
+        Clients that are `present` stay.
+        """
+        if self.n_clients <= most:
+            return self
+        here = set(present)
+        last = np.array(
+            [self.round if c in here else t for c, t in zip(self.clients, self.last, strict=True)]
+        )
+        stay = np.sort(np.argsort(-last, kind="stable")[: max(most, len(here))])
+        kept = {name: getattr(self, name)[stay] for name in PER_CLIENT}
+        names = tuple(self.clients[position] for position in stay)
+        return replace(self, clients=names, views=self.views[:, stay], **kept)
+
+
+#: What has one entry per client, and what is one number.
+COUNTS = ("round", "n_applied", "n_rewinds", "seed")
+PER_CLIENT = ("heard", "last", "looks", "evidence", "faction", "since")
+
+
+def named(client: Any) -> Name:
+    """Return a client's id as it is remembered and stored: a whole number, or text."""
+    if isinstance(client, int | np.integer) and not isinstance(client, bool):
+        return int(client)
+    return str(client)
+
+
+def sample_of(dim: int, *, size: int, seed: int) -> NDArray[np.int64]:
+    """Return which coordinates are watched, in order: all of them, or runs of a secret sample.
+
+    >>> sample_of(3, size=10, seed=0), len(sample_of(10_000, size=80, seed=0))
+    (array([0, 1, 2]), 80)
+    """
+    if dim <= size:
+        return np.arange(dim)
+    n_runs = dim // RUN
+    runs = np.random.default_rng(seed).choice(n_runs, size=max(1, size // RUN), replace=False)
+    return (np.sort(runs)[:, None] * RUN + np.arange(RUN)).ravel()
+
+
+def with_round(memory: ClientMemory, values: NDArray[np.float32], clients: Sequence[Name]) -> ClientMemory:
+    """Return the memory after a round in which these clients sent these values; it counts the round.
+
+    The deviation of a client is measured from the trimmed mean of those who are not expelled, in units of a
+    coordinate's median deviation.
+
+    >>> sent = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1], [0, 0]], dtype=np.float32)
+    >>> with_round(ClientMemory(), sent, list("abcde")).views[0, 0]
+    array([8192,    0], dtype=int16)
+    """
+    memory = replace(memory.with_clients(clients, values.shape[1]), round=memory.round + 1)
+    where = np.array([memory.positions[client] for client in clients], dtype=np.intp)
+    crowd = ~memory.expelled[where]
+    if crowd.sum() < N_LEAST:
+        return memory
+    deviations = _deviations(values, values[crowd])
+    heard = memory.heard.copy()
+    heard[where] += 1
+    pace = 1.0 / np.minimum(heard[where], N_REMEMBERED)[:, None]
+    views = memory.views.copy()
+    for view, cut in zip(views, CUTS, strict=True):
+        told = _shortened(np.clip(deviations, -cut, cut), crowd)
+        before = view[where].astype(np.float64)
+        view[where] = np.rint(before + pace * (ONE * told - before)).astype(np.int16)
+    last = memory.last.copy()
+    last[where] = memory.round
+    return replace(memory, views=views, heard=heard, last=last)
+
+
+def _deviations(values: NDArray[np.float32], crowd: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return how far each value lies from the crowd's trimmed mean, in units of the usual distance."""
+    n = len(crowd)
+    limit = np.finfo(np.float32).max / 4  # so that no difference overflows
+    crowd = np.clip(crowd, -limit, limit)
+    middle = kernels.trimmed_mean(rows_of(crowd), n_trimmed=n // 4).update
+    distance = np.abs(crowd - middle)
+    usual = kernels.trimmed_mean(rows_of(distance), n_trimmed=(n - 1) // 2).update.astype(np.float64)
+    moving = usual[usual > 0]
+    floor = 0.1 * float(np.median(moving)) if len(moving) else 1.0
+    far = np.clip(values, -limit, limit).astype(np.float64) - middle
+    return np.asarray(far / np.maximum(1.5 * usual, floor))
+
+
+def _shortened(deviations: NDArray[np.float64], crowd: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the rows, none longer than the median row by more than a little."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", deviations, deviations))
+    limit = LONGEST * float(np.median(lengths[crowd]))
+    return np.asarray(deviations * np.minimum(1.0, limit / np.maximum(lengths, 1e-300))[:, None])

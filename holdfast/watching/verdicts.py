@@ -1,0 +1,96 @@
+"""What a watch says of each client, in words that an operator understands."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+__all__ = ["Standing", "Verdict", "Verdicts"]
+
+Standing = Literal["clear", "too early to tell", "suspected", "expelled"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of one client after a round.
+
+    `false_alarm` is the chance that a training of honest clients alone shows as much against anybody.
+
+    >>> print(Verdict("bob", "expelled", heard=4, false_alarm=2e-6, faction=1, since=6))
+    client bob: expelled since round 6, votes with faction 1 (heard 4 times, false alarm: 1 in 500,000)
+    """
+
+    client: Any
+    standing: Standing
+    heard: int  # how often it took part
+    false_alarm: float = 1.0
+    faction: int | None = None  # the number of the faction that it votes with, the strongest first
+    since: int | None = None  # the round in which it was expelled
+    place: tuple[float, float] = (0.0, 0.0)  # on the map of clients: off the crowd, and within it
+
+    def __str__(self) -> str:
+        """Return one line for a log."""
+        since = f" since round {self.since}" if self.since else ""
+        with_whom = f", votes with faction {self.faction}" if self.faction else ""
+        sure = f", false alarm: {_odds(self.false_alarm)}" if self.faction or self.since else ""
+        times = "once" if self.heard == 1 else f"{self.heard} times"
+        return f"client {self.client}: {self.standing}{since}{with_whom} (heard {times}{sure})"
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The verdicts on all clients that were ever heard, after one round. Print it, or store `as_dict()`.
+
+    >>> one = Verdict("bob", "suspected", heard=3, false_alarm=0.05, faction=1)
+    >>> print(Verdicts(7, (one, Verdict("ann", "clear", heard=2))))
+    round 7: 2 clients heard, 0 expelled, 1 suspected
+      client bob: suspected, votes with faction 1 (heard 3 times, false alarm: 1 in 20)
+    """
+
+    round: int
+    clients: tuple[Verdict, ...] = ()
+    hearing: bool = False  # nothing is applied yet
+    rewound: bool = False  # the model went back to its start
+    shared: float = 0.0  # part of the clients' deviations that lies in directions they share
+
+    def __iter__(self) -> Iterator[Verdict]:
+        """Iterate over the clients' verdicts."""
+        return iter(self.clients)
+
+    def of(self, standing: Standing) -> tuple[Any, ...]:
+        """Return the clients of this standing.
+
+        >>> Verdicts(1, (Verdict("ann", "clear", heard=2),)).of("clear")
+        ('ann',)
+        """
+        return tuple(verdict.client for verdict in self.clients if verdict.standing == standing)
+
+    @property
+    def changed(self) -> tuple[Verdict, ...]:
+        """Those who were expelled in this very round."""
+        return tuple(verdict for verdict in self.clients if verdict.since == self.round)
+
+    def __str__(self) -> str:
+        """Return a summary, and a line for each client that does not stand clear."""
+        counts = f"{len(self.of('expelled'))} expelled, {len(self.of('suspected'))} suspected"
+        early = len(self.of("too early to tell"))
+        summary = f"round {self.round}: {len(self.clients)} clients heard, {counts}"
+        lines = [summary + (f", {early} too early to tell" if early else "")]
+        if self.hearing:
+            lines.append("  hearing: nothing is applied until all were heard")
+        if self.rewound:
+            lines.append("  the model went back to its start, from before those now expelled had a say")
+        lines += [f"  {one}" for one in self.clients if one.standing in ("expelled", "suspected")]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as plain values, ready for json.dumps."""
+        return asdict(self)
+
+
+def _odds(chance: float) -> str:
+    """Return a small chance as people say it."""
+    if chance >= 0.5:
+        return "likely"
+    n = 1 / max(chance, 1e-9)
+    rounded = float(f"{n:.1g}")
+    return f"1 in {rounded:,.0f}" if chance > 1e-9 else "below 1 in 1,000,000,000"
