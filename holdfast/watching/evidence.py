@@ -15,27 +15,28 @@ from .crowds import N_SEARCHED, NOISE, NOISE_AT
 
 __all__ = ["chance_of_false_alarm", "evidence_needed", "in_common_units", "rounds_until_seen"]
 
-#: In a training of honest clients, the strongest evidence exceeds x nats with a chance of exp(-x / SCALE).
-SCALE = 3.7
-#: Where clients share more than this part of their deviations, strengths count for less: by so much per part.
-SHARED, PER_SHARED = 0.25, 5.3
+#: In a training of honest clients, the strongest evidence exceeds x with a chance of about exp(-x / SCALE).
+SCALE = 0.2171  # 1 / log(100)
+#: What honest clients may reach in nats: so many, and more per client, because their deviations are no
+#: Gaussian noise; and more still, by a factor, where they share more than a part of their deviations.
+BASE, PER_CLIENT = 10.0, 0.17
+SHARED, PER_SHARED = 0.3, 8.0
 
 
-def in_common_units(strength: float, *, shared: float) -> float:
-    """Return a faction's strength as it would count among clients who differ each in its own way.
+def in_common_units(strength: float, *, n_clients: int, shared: float) -> float:
+    """Return a faction's strength, in nats, as a multiple of what honest clients hardly ever reach.
 
-    >>> in_common_units(20.0, shared=0.1)
-    20.0
-    >>> round(in_common_units(20.0, shared=0.5), 1)
-    8.6
+    >>> in_common_units(37.0, n_clients=50, shared=0.1), in_common_units(37.0, n_clients=50, shared=0.425)
+    (2.0, 1.0)
     """
-    return strength / (1.0 + PER_SHARED * max(0.0, shared - SHARED))
+    usual = (BASE + PER_CLIENT * n_clients) * (1.0 + PER_SHARED * max(0.0, shared - SHARED))
+    return strength / usual
 
 
 def chance_of_false_alarm(evidence: float) -> float:
     """Return how likely a training of honest clients alone shows such evidence against anybody.
 
-    >>> chance_of_false_alarm(0.0), round(chance_of_false_alarm(17.0), 2)
+    >>> chance_of_false_alarm(0.0), round(chance_of_false_alarm(1.0), 2)
     (1.0, 0.01)
     """
     return min(1.0, math.exp(-evidence / SCALE))
@@ -45,7 +46,7 @@ def evidence_needed(false_alarms: float) -> float:
     """Return the evidence that honest clients alone show in this share of all trainings only.
 
     >>> round(evidence_needed(0.01), 1)
-    17.0
+    0.9
     """
     if not 0 < false_alarms < 1:
         raise InputError(f"false_alarms, a share of trainings, must be in (0, 1); got {false_alarms!r}")
@@ -80,7 +81,8 @@ def rounds_until_seen(
     share = n_attackers / n_clients
     entropy = -share * math.log(share) - (1 - share) * math.log(1 - share)
     noise = float(np.interp(math.log(n_clients), np.log(NOISE_AT), NOISE))
-    per_client = (evidence_needed(false_alarms) + noise) / n_clients + entropy
+    needed = evidence_needed(false_alarms) * (BASE + PER_CLIENT * n_clients)
+    per_client = (needed + noise) / n_clients + entropy
     # -1/2 log(1 - eta) = per_client, eta = v / (1 + v), v = p (1 - p) (strength)^2 heard.
     between = math.expm1(2 * per_client)
     heard = max(1.0, between / (share * (1 - share) * strength**2))

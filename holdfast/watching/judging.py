@@ -144,11 +144,11 @@ def _looked(memory: ClientMemory) -> tuple[ClientMemory, float]:
         parts.append(shared_part(view[heard]))
         for number, found in enumerate(factions_in(view[heard], weights[heard]), start=1):
             members = heard[found.members]
-            strength = in_common_units(found.strength, shared=parts[-1])
+            strength = in_common_units(found.strength, n_clients=len(heard), shared=parts[-1])
             stronger = members[strength > now[members]]
             now[stronger], faction[stronger] = strength, number
     looks = memory.looks + 1
-    pace = np.maximum(PACE, 1.0 / looks)
+    pace = np.maximum(PACE, 1.0 / (looks + 1))  # one look alone is half a look
     evidence = memory.evidence + pace * (now - memory.evidence)
     return replace(memory, looks=looks, evidence=evidence, faction=faction), float(np.mean(parts))
 
