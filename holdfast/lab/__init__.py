@@ -1,7 +1,7 @@
 """The laboratory: tasks, attacks and defences, and `simulate`, which trains under attack."""
 
 from .choices import build_contest, build_run
-from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, attack_named, defence_named
+from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, WATCHES, attack_named, defence_named
 from .scenario import Attack, Defence, Run, Task
 from .simulation import Record, State, simulate
 from .tasks import SCALES, TASKS, task_named
@@ -12,6 +12,7 @@ __all__ = [
     "CLIENT_SIDE",
     "SCALES",
     "TASKS",
+    "WATCHES",
     "Attack",
     "Defence",
     "Record",

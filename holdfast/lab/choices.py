@@ -42,6 +42,7 @@ def build_run(
     *,
     attack: str = "none",
     defence: str = "fedavg",
+    watch: str | None = None,
     settings: Mapping[str, Any] | None = None,
     numbers: Numbers | None = None,
     seed: int = 0,
@@ -50,7 +51,8 @@ def build_run(
 ) -> Run:
     """Return the run of these names; a setting goes to the one function in it that has it.
 
-    Where several have it, name the function too: `invariant.tau`.
+    Where several have it, name the function too: `invariant.tau`. A watch may also stand in the defence's
+    name: "factions+invariant".
 
     >>> run = build_run("phishing", attack="edge-case", defence="and-mask", settings={"tau": 0.5, "lr": 0.2})
     >>> print(run.defence.aggregate, run.task.train)
@@ -60,7 +62,8 @@ def build_run(
     n_malicious = counts.pop("n_malicious", None)
     built = replace(task_named(task, scale=scale), **counts)
     attacking = attack_named(attack, built, n_malicious=n_malicious)
-    run = Run(built, attacking, defence_named(defence.replace("-", "_"), built, attacking), seed, sampling)
+    defending = defence_named(_watched(defence, watch).replace("-", "_"), built, attacking)
+    run = Run(built, attacking, defending, seed, sampling)
     for name, value in (settings or {}).items():
         run = _with_setting(run, name, value)
     return run
@@ -70,25 +73,32 @@ def build_contest(
     task: str,
     defences: Iterable[str],
     *,
+    watch: str | None = None,
     n_seeds: int = 1,
     settings: Mapping[str, Any] | None = None,
     **choices: Any,
 ) -> dict[str, list[Run]]:
     """Return each defence's runs, one per seed; the other choices are those of `build_run`.
 
-    A setting goes to the defences that have it; at least one must.
+    A setting goes to the defences that have it; at least one must. A `watch` watches all of them.
 
     >>> contest = build_contest("digits", ["median", "rfa"], n_seeds=3, attack="edge-case")
     >>> [run.seed for run in contest["rfa"]]
     [0, 1, 2]
     """
     check_whole("n_seeds", n_seeds, at_least=1)
-    plain = {defence: build_run(task, defence=defence, **choices) for defence in defences}
+    names = [_watched(defence, watch) for defence in defences]
+    plain = {defence: build_run(task, defence=defence, **choices) for defence in names}
     for name, value in (settings or {}).items():
         fitting = [defence for defence, run in plain.items() if _matching(run, name)]
         for defence in fitting or plain:  # where none fits, the first to refuse it says why
             plain[defence] = _with_setting(plain[defence], name, value)
     return {defence: [run.replace(seed=seed) for seed in range(n_seeds)] for defence, run in plain.items()}
+
+
+def _watched(defence: str, watch: str | None) -> str:
+    """Return the name of the defence under a watch."""
+    return defence if watch is None else f"{watch}+{defence}"
 
 
 def unattacked(run: Run) -> Run:

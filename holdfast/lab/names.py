@@ -1,7 +1,8 @@
 """The attacks and defences that have a name: what `holdfast run` puts together with a task.
 
 An attack's name has parts: "edge-case+collude+adaptive" plants the task's edge-case backdoor, with attackers
-who share their data and aim at what the server's mask lets pass.
+who share their data and aim at what the server's mask lets pass. So may a defence's: "factions+invariant" is
+the rule `invariant` under the watch `factions`.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,15 +15,16 @@ from .. import aggregators
 from .._support.counting import whole_share
 from .._support.lookup import nearest
 from ..aggregators.invariant import PUBLISHED
-from ..core import Bound, bind
+from ..core import Bound, Watch, bind
 from ..errors import InputError
+from ..watching import factions
 from . import attacks
 from .inference import confident
 from .scenario import Attack, Defence, Task
 from .tasks import base_name
 from .training import constrained_sgd, flip, flip_compact, projected_sgd
 
-__all__ = ["ATTACKS", "BACKDOORS", "CLIENT_SIDE", "attack_named", "defence_named"]
+__all__ = ["ATTACKS", "BACKDOORS", "CLIENT_SIDE", "WATCHES", "attack_named", "defence_named"]
 
 
 #: The backdoors of each task, by the name of the attack that plants them.
@@ -96,6 +98,9 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 #: The defences in which honest clients do their part: how they train.
 CLIENT_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType({"flip": flip_compact, "flip_full": flip})
 
+#: The watches over the clients, the part before the + in a defence's name.
+WATCHES: Mapping[str, Watch] = MappingProxyType({"factions": factions})
+
 
 def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> Attack:
     """Return the attack of this name on a task; by default, as many clients as in the paper are malicious.
@@ -152,13 +157,32 @@ def _filled(function: Any, role: str, settings: Mapping[str, Any]) -> Any:
 def defence_named(name: str, task: Task, attack: Attack) -> Defence:
     """Return the rule of this name, which assumes as many attackers as there are on average.
 
+    What stands before a + is a watch over the clients.
+
     >>> from holdfast.lab import task_named
     >>> task = task_named("phishing")
     >>> print(defence_named("krum", task, attack_named("edge-case", task)).aggregate)
     krum(n_malicious=4)
+    >>> defence_named("factions+median", task, attack_named("none", task)).watch.name
+    'factions'
     """
+    watch, plus, rule = name.rpartition("+")
+    if not plus:
+        return _ruled(rule, task, attack)
+    if watch not in WATCHES:
+        raise InputError(
+            f"no watch {watch!r}; {nearest(watch, WATCHES)}There are: {', '.join(WATCHES)}. A defence has at"
+            " most one, before its rule: factions+invariant"
+        )
+    return replace(_ruled(rule, task, attack), name=name, watch=WATCHES[watch])
+
+
+def _ruled(name: str, task: Task, attack: Attack) -> Defence:
+    """Return a defence without a watch."""
     if name in CLIENT_SIDE:
         return _client_side(name, task)
+    if name in WATCHES:
+        raise InputError(f"{name} is a watch, which needs a rule beside it: {name}+fedavg, for example")
     if name not in aggregators.__all__:
         known = [*aggregators.__all__, *CLIENT_SIDE]
         raise InputError(f"no defence {name!r}; {nearest(name, known)}There are: {', '.join(known)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..lab.simulation import Record
+from .verdicts import stored_verdicts, watch_summary
 
 __all__ = ["COLUMNS", "OPTIONAL", "Column", "Summary", "stored_record"]
 
@@ -31,6 +32,7 @@ class Summary:
     trimmed_share: Mapping[str, float] = field(default_factory=dict)  # [client] of its values, on average
     malicious: Sequence[int] = ()  # those that were drawn: of the others nothing is known
     dropped: Mapping[str, int] = field(default_factory=dict)  # [reason] how many updates
+    watched: Mapping[str, Any] | None = None  # what became of the clients under a watch, if there was one
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]]) -> "Summary":
@@ -50,13 +52,16 @@ class Summary:
             dict(Counter(str(client) for record in records for client in record["clients"])),
             {client: _rounded(sum(given) / len(given)) for client, given in shares.items()},
             sorted({client for record in records for client in record["attackers"]}),
-            dict(Counter(drop["reason"] for record in records for drop in record["diagnostics"]["dropped"])),
+            dict(Counter(reason for record in records for reason in _unusable(record))),
+            watch_summary(records),
         )
 
 
 def stored_record(record: Record) -> dict[str, Any]:
     """Return a record as plain numbers, strings and lists; diagnostics have six digits, to save room."""
     optional = {name: getattr(record, name) for name in OPTIONAL}
+    if record.verdicts is not None:
+        optional["verdicts"] = stored_verdicts(record.verdicts)
     return {
         "round": record.round,
         "accuracy": record.accuracy,
@@ -70,10 +75,18 @@ def stored_record(record: Record) -> dict[str, Any]:
     }
 
 
+def _unusable(record: Mapping[str, Any]) -> list[str]:
+    """Return why updates could not be used. Those of expelled clients could be, and are told of elsewhere."""
+    reasons = [drop["reason"] for drop in record["diagnostics"]["dropped"]]
+    return [reason for reason in reasons if not reason.startswith("expelled ")]
+
+
 def _number(record: Mapping[str, Any], name: str) -> float | None:
     """Return what a record has in a column."""
     if name == "n_dropped":
-        return len(record["diagnostics"]["dropped"])
+        return len(_unusable(record))
+    if name in OPTIONAL:
+        return record.get(name)
     number: float | None = record["diagnostics"][name] if name == "kept_fraction" else record[name]
     return number
 

@@ -140,7 +140,8 @@ def _compact(entry: store.Entry) -> store.Entry | None:
     if not result.finished:
         return None
     head = {name: entry[name] for name in ("key", "description", "code", "version", "data", "device")}
-    return head | {"summary": asdict(result.summary)}
+    summary = {name: kept for name, kept in asdict(result.summary).items() if kept is not None}
+    return head | {"summary": summary}
 
 
 def result_of(entry: store.Entry) -> Result:

@@ -105,3 +105,32 @@ def test_how_images_are_augmented_can_be_set():
 def test_a_setting_that_a_run_cannot_have_is_refused(settings, needed):
     with pytest.raises(InputError, match=needed):
         build_run("phishing", settings=settings)
+
+
+def test_a_watch_is_part_of_the_defences_name_or_named_beside_it():
+    named = build_run("phishing", attack="edge-case", defence="factions+and-mask")
+    assert named == build_run("phishing", attack="edge-case", defence="and-mask", watch="factions")
+    assert named.defence.name == "factions+and_mask"
+    assert named.description["defence"]["watch"] == repr(named.defence.watch)
+    assert "watch" not in build_run("phishing").description["defence"]
+    with pytest.raises(InputError, match=r"no watch 'factions\+factions'"):
+        build_run("phishing", defence="factions+median", watch="factions")
+
+
+def test_what_a_watch_does_can_be_set():
+    settings = {"factions.hearing": 3, "mode": "report", "tau": 0.5}
+    run = build_run("phishing", defence="invariant", watch="factions", settings=settings)
+    watch = dict(run.defence.watch.settings)
+    assert (watch["hearing"], watch["mode"]) == (3.0, "report")
+    assert dict(run.defence.aggregate.settings)["tau"] == 0.5
+    with pytest.raises(InputError, match="no setting 'hearing'"):
+        build_run("phishing", defence="invariant", settings={"hearing": 3})
+
+
+def test_a_contest_is_watched_in_whole_or_in_part():
+    contest = build_contest("phishing", ["median", "factions+median"], settings={"rewind": 0})
+    assert [runs[0].defence.watch is None for runs in contest.values()] == [True, False]
+    assert dict(contest["factions+median"][0].defence.watch.settings)["rewind"] == 0
+    whole = build_contest("phishing", ["median", "rfa"], watch="factions", n_seeds=2)
+    assert list(whole) == ["factions+median", "factions+rfa"]
+    assert {run.defence.name for runs in whole.values() for run in runs} == set(whole)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast import InputError, aggregators
+from holdfast import InputError, aggregators, factions
 from holdfast.lab import (
     ATTACKS,
     BACKDOORS,
@@ -117,6 +117,15 @@ def test_ways_to_hide_join_with_each_other():
         (lambda: attack_named("pgd+constrain-and-scale", PHISHING), "train in one way; .* names two"),
         (lambda: attack_named("edge-case", replace(PHISHING, name="mine")), "no attack 'edge-case' on mine"),
         (lambda: defence_named("krumm", PHISHING, Attack()), "no defence 'krumm'; did you mean 'krum'"),
+        (
+            lambda: defence_named("faction+median", PHISHING, Attack()),
+            "no watch 'faction'; did you mean 'factions'.*before its rule: factions",
+        ),
+        (lambda: defence_named("factions+medain", PHISHING, Attack()), "no defence 'medain'"),
+        (lambda: defence_named("factions+factions+median", PHISHING, Attack()), "has at most one"),
+        (lambda: defence_named("median+factions", PHISHING, Attack()), "no watch 'median'"),
+        (lambda: defence_named("+median", PHISHING, Attack()), "no watch ''"),
+        (lambda: defence_named("factions", PHISHING, Attack()), r"factions is a watch.*factions\+fedavg"),
     ],
 )
 def test_a_wrong_name_is_answered_with_the_nearest_right_one(look_up, needed):
@@ -127,6 +136,14 @@ def test_a_wrong_name_is_answered_with_the_nearest_right_one(look_up, needed):
 @pytest.mark.parametrize("name", aggregators.__all__)
 def test_every_rule_is_a_defence(name):
     assert defence_named(name, PHISHING, attack_named("edge-case", PHISHING)).aggregate.name == name
+
+
+@pytest.mark.parametrize("name", ["krum", "invariant", "flip"])
+def test_a_watch_before_a_rule_changes_the_name_and_nothing_else(name):
+    attack = attack_named("edge-case", DIGITS)
+    watched, plain = defence_named(f"factions+{name}", DIGITS, attack), defence_named(name, DIGITS, attack)
+    assert (watched.name, watched.watch) == (f"factions+{name}", factions())
+    assert replace(watched, name=name, watch=None) == plain
 
 
 @pytest.mark.parametrize(

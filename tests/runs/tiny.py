@@ -21,6 +21,15 @@ def tiny_run(defence="fedavg", attack="edge-case", *, n_rounds=3, seed=0, **sett
     )
 
 
+def watched_run(defence="fedavg", attack="edge-case", **settings):
+    """Return a run whose four attackers are found at the first look, in the third round of six."""
+    given = {"n_train": 1000, "n_test": 100, "n_root": 20, "false_alarms": 0.5} | settings
+    numbers = Numbers(n_rounds=6, n_clients=20, n_per_round=20)
+    return build_run(
+        "phishing", attack=attack, defence=defence, watch="factions", settings=given, numbers=numbers
+    )
+
+
 def made(run, folder, **options):
     """Make a run and return its result."""
     *_, result = run_and_record(run, folder, **options)
