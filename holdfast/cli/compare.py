@@ -20,9 +20,12 @@ NUMBERS = {
     "accuracy": ("Acc", 0, "accuracy"),
     "minority_accuracy": ("Acc, minority", 0, "minority_accuracy"),
     "attack_success": ("ASR", 0, "attack_success"),
+    "n_found": ("found", 0, "n_found"),
+    "n_wronged": ("wrongly", 0, "n_wronged"),
     "honest_accuracy": ("Acc, no attack", 1, "accuracy"),
     "honest_minority_accuracy": ("Acc, minority, no attack", 1, "minority_accuracy"),
     "honest_success": ("ASR, no attack", 1, "attack_success"),
+    "honest_n_wronged": ("wrongly, no attack", 1, "n_wronged"),
 }
 
 
@@ -30,8 +33,9 @@ def compare_command(
     task: options.TaskName,
     attack: options.AttackName = "edge-case",
     defences: Annotated[
-        str, typer.Option(help="Defences, separated by commas.")
+        str, typer.Option(help="Defences, separated by commas, as RULE or WATCH+RULE.")
     ] = "fedavg,trimmed_mean,invariant",
+    watch: options.Watch = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs per defence, with the seeds 0, 1, 2, ...")] = 3,
     set_: options.Settings = None,
     rounds: options.Rounds = None,
@@ -55,7 +59,7 @@ def compare_command(
         from ..paper.experiment import document, runs_folder, runs_of
 
         counts = options.numbers(rounds, clients, per_round, malicious)
-        names_: Any = {"attack": attack, "sampling": sampling.value, "scale": scale}
+        names_: Any = {"attack": attack, "watch": watch, "sampling": sampling.value, "scale": scale}
         settings = options.settings(set_)
         contest = build_contest(task, names, n_seeds=seeds, settings=settings, numbers=counts, **names_)
         experiment = comparison(contest)
@@ -108,11 +112,12 @@ def _standings(experiment: dict[str, Any]) -> list[dict[str, Any]]:
 def _show(experiment: dict[str, Any], standings: list[dict[str, Any]], seeds: int, files: list[Path]) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]{experiment['title']}[/bold]; {experiment['note']}\n")
-    shown = {name: title for name, (title, _, _) in NUMBERS.items() if name in standings[0]}
+    shown = {name: title for name, (title, _, _) in NUMBERS.items() if any(name in one for one in standings)}
     minority = " Minority: the same in the form that a minority has them in." * ("minority_accuracy" in shown)
+    watched = " Found: attackers that the watch expelled; wrongly: honest clients." * ("n_found" in shown)
     table = Table(
         caption=f"Acc: clean inputs answered correctly.{minority} ASR: inputs with the backdoor that get the"
-        " attackers' label; without an attack, those that get it anyway. The mean of"
+        f" attackers' label; without an attack, those that get it anyway.{watched} The mean of"
         f" {seeds} seed{'s' * (seeds > 1)} after the last round (lowest-highest).",
         caption_justify="left",
     )
@@ -120,7 +125,7 @@ def _show(experiment: dict[str, Any], standings: list[dict[str, Any]], seeds: in
     for title in shown.values():
         table.add_column(title, justify="right")
     for one in standings:
-        table.add_row(one["defence"], *(_text(one[name]) for name in shown))
+        table.add_row(one["defence"], *(_text(name, one.get(name)) for name in shown))
     console.print(table)
     for file in files:
         console.print(f"Written: {file}", soft_wrap=True)
@@ -128,7 +133,11 @@ def _show(experiment: dict[str, Any], standings: list[dict[str, Any]], seeds: in
         console.print("For a page and figures: pip install 'holdfast-fl\\[report]'")
 
 
-def _text(spread: dict[str, float] | None) -> str:
+def _text(name: str, spread: dict[str, float] | None) -> str:
+    """Return a share in percent, or a count, with the ends of its spread."""
     if spread is None:
         return ""
-    return f"{spread['mean']:.1%} ({100 * spread['low']:.1f}-{100 * spread['high']:.1f})"
+    mean, low, high = spread["mean"], spread["low"], spread["high"]
+    if NUMBERS[name][2].startswith("n_"):
+        return f"{mean:.3g} ({low:g}-{high:g})"
+    return f"{mean:.1%} ({100 * low:.1f}-{100 * high:.1f})"

@@ -24,19 +24,23 @@ class Kind(StrEnum):
     TASKS = "tasks"
     ATTACKS = "attacks"
     DEFENCES = "defences"
+    WATCHES = "watches"
 
 
+#: The title of the names, and how they are used.
+TITLES = {Kind.TASKS: "task", Kind.ATTACKS: "attack", Kind.DEFENCES: "defence", Kind.WATCHES: "watch"}
 USES = {
     Kind.TASKS: "holdfast run {} --set batch_size=32",
     Kind.ATTACKS: "holdfast run phishing --attack edge-case+collude+adaptive --set cap=5",
     Kind.DEFENCES: "holdfast run phishing --attack edge-case --defence invariant --set tau=0.5",
+    Kind.WATCHES: "holdfast run phishing --attack edge-case --defence {}+invariant --set hearing=3",
 }
 
 
 def list_command(
     kind: Annotated[Kind, typer.Argument(help="What to list.")], as_json: options.Json = False
 ) -> None:
-    """Show all tasks, attacks or defences, with every setting and its default."""
+    """Show all tasks, attacks, defences or watches, with every setting and its default."""
     with errors_shown():
         from ..lab.catalogue import list_choices
 
@@ -51,7 +55,7 @@ def list_command(
 
 def _table(kind: Kind, entries: "list[Choice]") -> Table:
     table = Table(show_lines=True)
-    table.add_column(kind.value[:-1], no_wrap=True)
+    table.add_column(TITLES[kind], no_wrap=True)
     if kind is Kind.ATTACKS:
         table.add_column("on")
     table.add_column("what it is")

@@ -35,6 +35,12 @@ TaskName = Annotated[
     str, typer.Argument(metavar="TASK", help="The task to learn; see 'holdfast list tasks'.")
 ]
 AttackName = Annotated[str, typer.Option("--attack", help="Parts joined by +; see 'holdfast list attacks'.")]
+Watch = Annotated[
+    str | None,
+    typer.Option(
+        "--watch", metavar="WATCH", help="Watch over the clients, as factions; see 'holdfast list watches'."
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

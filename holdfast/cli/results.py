@@ -58,14 +58,19 @@ def pack_command(results: Results = Path("results")) -> None:
 
 def _as_dict(run: "Result") -> dict[str, Any]:
     names = ("key", "description", "version", "device", "finished", "n_done")
-    numbers = {name: run.last(name) for name in ("accuracy", "attack_success", "minority_accuracy")}
+    shown = ("accuracy", "attack_success", "minority_accuracy", "n_found", "n_wronged")
+    numbers = {name: run.last(name) for name in shown}
     return {name: getattr(run, name) for name in names} | numbers
 
 
 def _line(run: "Result") -> str:
     """Return a run in one line: what it is, and what came out."""
-    what = f"{run.key}  {run.task}  {run.attack}  {run.description['defence']['aggregate']}  seed {run.seed}"
+    defence = run.description["defence"]
+    rule = f"{defence['watch']}+{defence['aggregate']}" if "watch" in defence else defence["aggregate"]
+    what = f"{run.key}  {run.task}  {run.attack}  {rule}  seed {run.seed}"
     shown = {"Acc": "accuracy", "minority": "minority_accuracy", "ASR": "attack_success"}
     found = {title: run.last(name) for title, name in shown.items()}
     numbers = "".join(f"  {title} {share:.1%}" for title, share in found.items() if share is not None)
+    if run.last("n_found") is not None:
+        numbers += f"  found {run.last('n_found')}  wrongly {run.last('n_wronged')}"
     return what + (numbers if run.finished else f"  {run.n_done} of {run.n_rounds} rounds")

@@ -1,6 +1,7 @@
 """holdfast run: one training under attack, watched round by round."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +23,10 @@ __all__ = ["run_command"]
 def run_command(
     task: options.TaskName,
     attack: options.AttackName = "none",
-    defence: Annotated[str, typer.Option(help="The server's rule; see 'holdfast list defences'.")] = "fedavg",
+    defence: Annotated[
+        str, typer.Option(help="The server's rule, or WATCH+RULE; see 'holdfast list defences'.")
+    ] = "fedavg",
+    watch: options.Watch = None,
     set_: options.Settings = None,
     rounds: options.Rounds = None,
     clients: options.Clients = None,
@@ -52,8 +56,8 @@ def run_command(
         from ..runs.tracking import track, tracker_named
 
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
-        names: Any = {"attack": attack, "defence": defence, "sampling": sampling.value, "scale": scale}
-        run = build_run(task, settings=settings, numbers=counts, seed=seed, **names)
+        names: Any = {"attack": attack, "defence": defence, "watch": watch, "scale": scale}
+        run = build_run(task, settings=settings, numbers=counts, seed=seed, sampling=sampling.value, **names)
         results = run_and_record(run, runs_folder(out), resume=resume, device=device)
         for tracker in [tracker_named(name) for name in trackers or ()]:
             results = track(results, tracker)
@@ -81,7 +85,10 @@ def _news(result: "Result") -> str:
     for title, name in shown:
         if result.last(name) is not None:
             parts.append(f"{title} {_percent(result.last(name))}")
-    return "  ".join([*parts, f"attackers {result.last('n_attackers')}"])
+    parts.append(f"attackers {result.last('n_attackers')}")
+    if result.last("n_found") is not None:
+        parts.append(f"found {result.last('n_found')}, wrongly {result.last('n_wronged')}")
+    return "  ".join(parts)
 
 
 def _show(run: "Run", result: "Result", folder: Path, console: Console) -> None:
@@ -90,7 +97,9 @@ def _show(run: "Run", result: "Result", folder: Path, console: Console) -> None:
         attackers = f"{run.attack.n_malicious} of {run.task.n_clients} clients attack ({run.attack.name})"
     console.print(
         f"[bold]{run.task.name}[/bold], {run.task.n_rounds} rounds, seed {run.seed}: "
-        f"{attackers}; the server uses [bold]{run.defence.aggregate}[/bold]\n"
+        f"{attackers}; the server uses [bold]{run.defence.aggregate}[/bold]"
+        + (f" under the watch of [bold]{run.defence.watch}[/bold]" if run.defence.watch else "")
+        + "\n"
     )
     table = Table.grid(padding=(0, 2))
     for column in ({}, {"justify": "right", "style": "bold"}, {}):
@@ -119,10 +128,41 @@ def _rows(run: "Run", result: "Result") -> list[tuple[str, str, str]]:
     if run.attack.n_malicious:
         mean = f"{result.mean('n_attackers'):.1f}"
         rows.append(("attackers", mean, f"of the {run.task.n_per_round} clients of a round, on average"))
+    if result.summary.watched is not None:
+        rows += _watch_rows(run, result)
     if dropped:
         rows.append(("dropped", str(dropped), "updates in all could not be used; --json says why"))
     seconds: Any = result.mean("seconds")
     return [*rows, ("time", f"{seconds:.2f} s", "per round")]
+
+
+def _watch_rows(run: "Run", result: "Result") -> Iterator[tuple[str, str, str]]:
+    """Yield whom the watch found, and what that took."""
+    from ..runs.verdicts import restored_verdicts
+
+    watched: Any = result.summary.watched
+    n_clients, n_malicious = run.task.n_clients, run.attack.n_malicious
+    since = [
+        one.since
+        for one in restored_verdicts(watched["verdicts"])
+        if one.since and one.client % n_clients in result.summary.malicious  # a whitewashed id is beyond
+    ]
+    is_report = dict(run.defence.watch.settings).get("mode") == "report"
+    fate = f"are named{_since(since)}; all have their say" if is_report else f"are expelled{_since(since)}"
+    if n_malicious:
+        yield "attackers found", f"{result.last('n_found')} of {n_malicious}", fate
+    yield "wrongly found", f"{result.last('n_wronged')} of {n_clients - n_malicious}", "honest clients"
+    if watched["hearings"]:
+        yield "hearing", str(len(watched["hearings"])), "rounds in which nothing was applied"
+    for number in watched["rewinds"]:
+        yield "rewind", str(number), "the round in which the model went back to its start"
+
+
+def _since(rounds: list[int]) -> str:
+    if not rounds:
+        return ""
+    first, last = min(rounds), max(rounds)
+    return f" since round {first}" if first == last else f", the first since round {first}, the last {last}"
 
 
 def _percent(share: float | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from .. import aggregators
 from ..core import Bound
 from .choices import NUMBERS, numbers_of
-from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, attack_named, defence_named
+from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, WATCHES, attack_named, defence_named
 from .scenario import Attack, Task
 from .tasks import TASKS, base_name
 
@@ -40,14 +40,16 @@ class Choice:
     tasks: tuple[str, ...] = ()  # the tasks it is for; empty: for all
 
 
-def list_choices(kind: Literal["tasks", "attacks", "defences"]) -> list[Choice]:
-    """Return all tasks, parts of an attack's name, or defences.
+def list_choices(kind: Literal["tasks", "attacks", "defences", "watches"]) -> list[Choice]:
+    """Return all tasks, parts of an attack's name, defences, or watches that may stand before a defence.
 
     >>> [entry.name for entry in list_choices("tasks")][:6]
     ['phishing', 'digits', 'phishing-urls', 'spambase', 'cifar10', 'twitter']
     """
     if kind == "tasks":
         return [_task(task) for task in TASKS.values()]
+    if kind == "watches":
+        return [Choice(name, _sentence(watch), dict(watch.settings)) for name, watch in WATCHES.items()]
     return list(_attacks() if kind == "attacks" else _defences())
 
 

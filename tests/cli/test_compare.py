@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from .test_run import holdfast
+from .test_run import SEEN, holdfast
 
 SMALL = ["--rounds", "2", "--clients", "12", "--per-round", "6", "--seeds", "2", "--workers", "1"]
 
@@ -65,3 +65,23 @@ def test_a_minority_has_columns_of_its_own(tmp_path):
         assert f"{standing[name]['mean']:.1%}" in shown
     page = (tmp_path / "digits-minority-edge-case.html").read_text(encoding="utf-8")
     assert page.count('<th scope="col">Minority</th>') == 2
+
+
+@pytest.mark.slow
+def test_a_watch_has_columns_of_its_own_beside_defences_without_one(tmp_path):
+    words = ("compare", "phishing", "--defences", "fedavg,factions+fedavg", "--out", tmp_path, *SEEN)
+    few = ("--seeds", 2, "--workers", 1)
+    plain, watched = json.loads(holdfast(*words, *few, "--json").stdout)["standings"]
+    assert (plain["defence"], watched["defence"]) == ("fedavg", "factions+fedavg")
+    assert {"n_found", "n_wronged", "honest_n_wronged"} <= set(watched) - set(plain)
+    assert watched["n_found"]["values"] == [5, 5]
+    assert watched["honest_n_wronged"]["values"] == [0, 0]
+    shown = holdfast(*words, *few)
+    assert shown.exit_code == 0, shown.output
+    assert "wrongly" in shown.output
+    assert " 5 (5-5) " in shown.output
+    assert "Found: attackers that the watch expelled; wrongly: honest" in " ".join(shown.output.split())
+    stored = {path.name for path in tmp_path.rglob("*.json")}
+    whole = ("compare", "phishing", "--defences", "fedavg", "--watch", "factions", "--out", tmp_path, *SEEN)
+    assert holdfast(*whole, *few).exit_code == 0
+    assert {path.name for path in tmp_path.rglob("*.json")} == stored  # they are the same runs

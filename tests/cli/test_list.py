@@ -66,7 +66,16 @@ def test_every_setting_of_a_task_can_be_set():
         assert build_run(entry["name"], settings=settings) == build_run(entry["name"])
 
 
-@pytest.mark.parametrize("kind", ["tasks", "attacks", "defences"])
+def test_every_watch_is_listed_with_settings_that_can_be_set():
+    from holdfast.lab.choices import build_run
+
+    for entry in list_choices("watches"):
+        run = build_run("phishing", watch=entry["name"], settings=entry["settings"])
+        assert run == build_run("phishing", defence=f"{entry['name']}+fedavg")
+        assert dict(run.defence.watch.settings) == entry["settings"]
+
+
+@pytest.mark.parametrize("kind", ["tasks", "attacks", "defences", "watches"])
 def test_the_table_has_a_line_for_each_and_an_example(kind):
     output = holdfast("list", kind).output
     for entry in list_choices(kind):

@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 from holdfast.cli.commands import app
 from holdfast.runs.results import Result
 
+from ..runs.tiny import SEEN_NUMBERS, SEEN_SETTINGS
+
 SMALL = [
     "--rounds",
     "2",
@@ -100,6 +102,8 @@ def test_attackers_have_their_share_of_every_round_if_fixed(tmp_path):
         (["phising"], "no task 'phising'; did you mean 'phishing'?"),
         (["phishing", "--attack", "edgecase"], "no attack 'edgecase' on phishing; did you mean 'edge-case'?"),
         (["phishing", "--defence", "invarant"], "no defence 'invarant'; did you mean 'invariant'?"),
+        (["phishing", "--watch", "faction"], "no watch 'faction'; did you mean 'factions'?"),
+        (["phishing", "--watch", "factions", "--set", "hering=1"], "did you mean 'hearing'?"),
         (["phishing", "--defence", "invariant", "--set", "aplha=0.1"], "did you mean 'alpha'?"),
         (
             ["phishing", "--defence", "invariant", "--set", "invariant.aplha=1"],
@@ -167,3 +171,45 @@ def test_the_accuracy_of_a_minority_is_shown_where_there_is_one(tmp_path, monkey
     accuracy = json.loads(holdfast("results", "list", tmp_path, "--json").stdout)["runs"][0]
     assert f"  minority {accuracy['minority_accuracy']:.1%}" in line
     assert "minority" not in attacked(tmp_path).output
+
+
+#: What makes a run of `SEEN_NUMBERS` and `SEEN_SETTINGS` on the command line.
+SEEN = [
+    "--attack",
+    "edge-case+collude",
+    "--rounds",
+    SEEN_NUMBERS.n_rounds,
+    "--clients",
+    SEEN_NUMBERS.n_clients,
+]
+SEEN += ["--per-round", SEEN_NUMBERS.n_per_round]
+SEEN += [word for name, value in SEEN_SETTINGS.items() for word in ("--set", f"{name}={value}")]
+
+
+def test_a_run_under_a_watch_says_who_was_found_and_since_when(tmp_path):
+    result = holdfast("run", "phishing", "--watch", "factions", "--out", tmp_path, *SEEN)
+    assert result.exit_code == 0, result.output
+    rows = {" ".join(line.split()) for line in result.output.splitlines()}
+    assert "attackers found 5 of 5 are expelled since round 3" in rows
+    assert "wrongly found 0 of 19 honest clients" in rows
+    assert "hearing 2 rounds in which nothing was applied" in rows
+    assert "under the watch of factions(mode='expel', false_alarms=0.5" in " ".join(result.output.split())
+    named = holdfast("run", "phishing", "--defence", "factions+fedavg", "--out", tmp_path, "--resume", *SEEN)
+    assert named.output == result.output  # the same run, which is only read
+    (line,) = holdfast("results", "list", tmp_path).stdout.splitlines()
+    assert "most_clients=10000)+fedavg()  seed 0" in line
+    assert line.endswith("found 5  wrongly 0")
+
+
+def test_a_watch_may_only_report_or_go_back_to_the_start(tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.cli.options.SECONDS", 0.0)
+    words = ("run", "phishing", "--watch", "factions", "--out", tmp_path, *SEEN)
+    reported = holdfast(*words, "--set", "mode=report")
+    assert "are named since round 3; all have their say" in reported.stdout
+    assert reported.stderr.splitlines()[-1].endswith("  attackers 5  found 5, wrongly 0")
+    rewound = holdfast(*words, "--set", "factions.hearing=0")
+    assert "3  the round in which the model went back to its start" in rewound.stdout
+    assert "hearing  " not in rewound.stdout
+    document = json.loads(holdfast(*words, "--set", "hearing=0", "--resume", "--json").stdout)
+    assert document["watched"]["rewinds"] == [3]
+    assert document["records"][2]["verdicts"]["rewound"] is True

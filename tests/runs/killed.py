@@ -12,7 +12,7 @@ from holdfast.runs.recording import run_and_record
 
 from .tiny import tiny_run
 
-RUN = tiny_run("sparsefed", "edge-case+adaptive", n_rounds=120, kept=0.1)
+RUN = tiny_run("factions+sparsefed", "edge-case+adaptive", n_rounds=120, kept=0.1)
 
 
 def make(folder):

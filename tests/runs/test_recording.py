@@ -19,7 +19,7 @@ from holdfast.runs.results import Result, pack_results
 from holdfast.runs.store import files_of
 
 from .killed import RUN
-from .tiny import assert_same, load_result, made, stop_after, timeless, tiny_run
+from .tiny import assert_same, load_result, made, stop_after, timeless, tiny_run, watched_run
 
 
 def test_a_result_says_all_that_happened(tmp_path):
@@ -47,6 +47,20 @@ def test_a_resumed_run_is_the_same_to_the_bit(tmp_path, defence):
     assert load_checkpoint(files_of(run.key, tmp_path / "parts").checkpoint, run).round == 2
     rounds = [result.n_done for result in run_and_record(run, tmp_path / "parts")]
     assert rounds == [2, 3, 4, 5]
+    assert_same(run, tmp_path / "whole", tmp_path / "parts")
+
+
+@pytest.mark.parametrize(("hearing", "n_before"), [(2, 1), (0, 2), (0, 4)])
+def test_a_watch_that_is_resumed_in_a_hearing_or_before_or_after_a_rewind_is_the_same_to_the_bit(
+    tmp_path, hearing, n_before
+):
+    run = watched_run("sparsefed", hearing=hearing)
+    whole = made(run, tmp_path / "whole")
+    assert whole.summary.watched["rewinds"] == ([] if hearing else [3])
+    assert whole.last("n_found") == 5
+    stop_after(n_before, run, tmp_path / "parts")
+    assert next(run_and_record(run, tmp_path / "parts")).n_done == n_before
+    made(run, tmp_path / "parts")
     assert_same(run, tmp_path / "whole", tmp_path / "parts")
 
 
@@ -264,6 +278,14 @@ def test_the_final_state_is_read_or_made_again(tmp_path):
         files_of(run.key, tmp_path).model.unlink()
     files_of(run.key, tmp_path).model.write_bytes(b"half")
     np.testing.assert_array_equal(final_state(run, tmp_path).params, wanted.params)
+
+
+def test_a_watch_says_the_same_with_any_number_of_threads(tmp_path, monkeypatch):
+    run = watched_run()
+    for threads in ("1", "2"):
+        monkeypatch.setenv("HOLDFAST_THREADS", threads)
+        made(run, tmp_path / threads)
+    assert_same(run, tmp_path / "1", tmp_path / "2")
 
 
 def test_the_same_bits_come_with_any_number_of_torch_threads(tmp_path):

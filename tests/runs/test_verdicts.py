@@ -53,7 +53,7 @@ def test_a_run_with_a_watch_stores_every_rounds_verdicts_and_keeps_the_last_when
     loose = made(run, tmp_path)
     told = [restored_verdicts(record["verdicts"]) for record in loose.records]
     assert [one.of("expelled") for one in told] == [record.verdicts.of("expelled") for record in records]
-    assert loose.series("n_found") == [record.n_found for record in records] == [0, 0, 4, 4, 4, 4]
+    assert loose.series("n_found") == [record.n_found for record in records] == [0, 0, 5, 5, 5, 5]
     assert sum(loose.series("n_dropped")) == 0  # they could have been used
     pack_results(tmp_path)
     packed = load_result(run, tmp_path)

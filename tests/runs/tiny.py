@@ -21,12 +21,20 @@ def tiny_run(defence="fedavg", attack="edge-case", *, n_rounds=3, seed=0, **sett
     )
 
 
-def watched_run(defence="fedavg", attack="edge-case", **settings):
-    """Return a run whose four attackers are found at the first look, in the third round of six."""
-    given = {"n_train": 1000, "n_test": 100, "n_root": 20, "false_alarms": 0.5} | settings
-    numbers = Numbers(n_rounds=6, n_clients=20, n_per_round=20)
+#: A federation whose five attackers are found at the first look, in the third round.
+SEEN_SETTINGS = {"n_train": 1000, "n_test": 100, "n_root": 20, "false_alarms": 0.5}
+SEEN_NUMBERS = Numbers(n_rounds=6, n_clients=24, n_per_round=24)
+
+
+def watched_run(defence="fedavg", **settings):
+    """Return a run under a watch that finds its attackers."""
     return build_run(
-        "phishing", attack=attack, defence=defence, watch="factions", settings=given, numbers=numbers
+        "phishing",
+        attack="edge-case+collude",
+        defence=defence,
+        watch="factions",
+        settings=SEEN_SETTINGS | settings,
+        numbers=SEEN_NUMBERS,
     )
 
 
