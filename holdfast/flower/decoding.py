@@ -42,6 +42,7 @@ class Code(enum.IntEnum):
     EXAMPLES = 9  # the number of examples is missing, or cannot be
     UNASKED = 11  # from a node that was not asked, or a second reply
     SILENT = 12  # asked, and no reply came
+    EXPELLED = 13  # by the watch: it is heard, and has no say
 
 
 class Refusal(Unfit):

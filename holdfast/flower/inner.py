@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..updates.layout import all_finite
 from .decoding import Refusal, numbers_in
 
-__all__ = ["Reference", "own_update", "sampler_of", "stepped_by"]
+__all__ = ["Reference", "begin_anew", "own_update", "sampler_of", "stepped_by"]
 
 Array = NDArray[Any]
 #: Given the global model, by name, returns the same after the server's own training on data it trusts.
@@ -63,6 +63,21 @@ def stepped_by(
             return None
         record[name] = FlowerArray(values)
     return record
+
+
+def begin_anew(inner: Strategy, start: Mapping[str, Any]) -> None:
+    """Give a strategy the attributes that it started with: no moments, and no model to step from.
+
+    >>> from flwr.serverapp.strategy import FedAdam
+    >>> adam = FedAdam()
+    >>> start = dict(vars(adam))
+    >>> adam.m_t = {"w": np.ones(2)}
+    >>> begin_anew(adam, start)
+    >>> adam.m_t is None
+    True
+    """
+    vars(inner).clear()
+    vars(inner).update(start)
 
 
 def own_update(model: Mapping[str, Array], trained_by: Reference) -> dict[str, Array]:

@@ -17,10 +17,19 @@ from numpy.typing import NDArray
 from ..aggregators.settings import shares
 from ..diagnostics import Diagnostics
 from ..screening import capped_counts
+from ..watching import Verdicts
 from .decoding import shortened
 from .replies import Refused, Reply
 
-__all__ = ["OWN", "averaged_metrics", "capped_examples", "common_metrics", "diagnosed", "left_out"]
+__all__ = [
+    "OWN",
+    "averaged_metrics",
+    "capped_examples",
+    "common_metrics",
+    "diagnosed",
+    "left_out",
+    "watched_over",
+]
 
 #: How the names of what the strategy itself says begin; a client's metrics of such names are left out.
 OWN = "holdfast-"
@@ -111,6 +120,22 @@ def diagnosed(said: Diagnostics) -> dict[str, Any]:
         for key, value in found.items()
         if value is not None
     }
+
+
+def watched_over(verdicts: Verdicts | None) -> dict[str, MetricRecordValues]:
+    """Return what a watch says of all nodes that were ever heard, and what it did in this round.
+
+    >>> from holdfast.watching import Verdict
+    >>> watched_over(Verdicts(4, (Verdict(7, "expelled", heard=4, since=4),)))["holdfast-expelled-nodes"]
+    [7]
+    """
+    if verdicts is None:
+        return {}
+    found: dict[str, MetricRecordValues] = {}
+    for standing in ("expelled", "suspected"):
+        nodes = [int(node) for node in verdicts.of(standing)]
+        found |= {OWN + standing: len(nodes), f"{OWN}{standing}-nodes": nodes}
+    return found | {OWN + "hearing": int(verdicts.hearing), OWN + "rewound": int(verdicts.rewound)}
 
 
 def left_out(refused: Sequence[Refused], odd: list[int]) -> dict[str, MetricRecordValues]:

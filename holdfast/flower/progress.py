@@ -11,7 +11,7 @@ from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
 from .._support.arrays import UNREADABLE, Arrays, read_arrays, write_arrays
-from ..core import Memory, Rule
+from ..core import Memory, Rule, Watch
 from ..errors import DataError
 from ..watching.states import memory_arrays, restored_memory
 from .decoding import model_arrays, model_record
@@ -33,14 +33,17 @@ class Standing:
 
     round: int
     arrays: ArrayRecord
-    memory: Memory  # the rule's state, and the last update if the rule asks for it
+    memory: Memory  # of the rule and of the watch
 
 
-def save_progress(path: Path, progress: Standing, *, rule: Rule, inner: Strategy) -> None:
+def save_progress(
+    path: Path, progress: Standing, *, rule: Rule, watch: Watch | None, inner: Strategy
+) -> None:
     """Write the checkpoint, whole or not at all."""
     arrays: Arrays = {
         "round": np.array(progress.round),
         "rule": np.array(repr(rule)),
+        "watch": np.array(repr(watch)),
         "names": np.array(list(progress.arrays)),
     }
     for i, values in enumerate(model_arrays(progress.arrays).values()):
@@ -51,7 +54,9 @@ def save_progress(path: Path, progress: Standing, *, rule: Rule, inner: Strategy
     write_arrays(path, arrays | memory_arrays(rule, progress.memory))
 
 
-def load_progress(path: Path, *, rule: Rule, inner: Strategy, like: ArrayRecord) -> Standing:
+def load_progress(
+    path: Path, *, rule: Rule, watch: Watch | None, inner: Strategy, like: ArrayRecord
+) -> Standing:
     """Return what was saved, and give the inner strategy its arrays (momenta, say) back.
 
     A DataError if the file is damaged, or of a model unlike the one given.
@@ -60,18 +65,30 @@ def load_progress(path: Path, *, rule: Rule, inner: Strategy, like: ArrayRecord)
         arrays = read_arrays(path)
         names = arrays.pop("names").tolist()
         record = model_record({name: arrays.pop(f"array.{i}") for i, name in enumerate(names)})
-        number, stored_rule = int(arrays.pop("round")), str(arrays.pop("rule"))
+        number = int(arrays.pop("round"))
         stepped = {name: arrays.pop(name) for name in [*arrays] if name.startswith(INNER)}
-        if stored_rule != repr(rule):
-            log.warning("%s was made with %s; the state of %s starts anew", path, stored_rule, rule.name)
-            arrays = {}
-        progress = Standing(number, record, restored_memory(rule, arrays))
+        memory = restored_memory(rule, _still_valid(path, arrays, rule, watch))
+        progress = Standing(number, record, memory)
     except UNREADABLE as error:
         raise DataError(f"{path} is no checkpoint, or a damaged one: {error}") from None
     if _forms(record) != _forms(like):
         raise DataError(f"{path} is the checkpoint of another model than the initial arrays")
     _restore(inner, stepped)
     return progress
+
+
+def _still_valid(path: Path, stored: Arrays, rule: Rule, watch: Watch | None) -> Arrays:
+    """Return what of a stored memory is for this rule and this watch, and warn if it was for others."""
+    old_rule, old_watch = str(stored.pop("rule")), str(stored.pop("watch", None))
+    of_watch = {name: stored.pop(name) for name in [*stored] if name.startswith(("watch.", "start."))}
+    if old_rule != repr(rule):
+        log.warning("%s was made with %s; the state of %s starts anew", path, old_rule, rule.name)
+        stored = {}
+    if old_watch != repr(watch):
+        follows = "whom it had expelled has a say again" if watch is None else "nodes are heard anew"
+        log.warning("%s was made with watch=%s, and resumes with %s: %s", path, old_watch, watch, follows)
+        of_watch = {}
+    return stored | of_watch
 
 
 def _restore(inner: Strategy, arrays: Arrays) -> None:

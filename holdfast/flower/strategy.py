@@ -15,15 +15,24 @@ from flwr.supercore import log as flower_log
 from numpy.typing import NDArray
 
 from .._support.counting import check_whole
-from ..core import Aggregate, Memory, Rule, bind
+from ..core import Aggregate, Memory, Rule, Watch, bind
 from ..defending import Defended, defend
 from ..diagnostics import Diagnostics, Dropped
 from ..errors import InputError
 from ..screening import screen
 from ..updates.forms import BUFFERS
+from ..watching import Verdicts
 from .decoding import Code, model_arrays, model_record
-from .inner import Reference, own_update, sampler_of, stepped_by
-from .metrics import OWN, averaged_metrics, capped_examples, common_metrics, diagnosed, left_out
+from .inner import Reference, begin_anew, own_update, sampler_of, stepped_by
+from .metrics import (
+    OWN,
+    averaged_metrics,
+    capped_examples,
+    common_metrics,
+    diagnosed,
+    left_out,
+    watched_over,
+)
 from .progress import Standing, load_progress, save_progress
 from .replies import Refused, Reply, sorted_replies
 
@@ -37,14 +46,16 @@ log = logging.getLogger("holdfast")
 class Robust(Strategy):
     """A Flower strategy that aggregates with a rule of holdfast; nothing else of a ServerApp changes.
 
-    `rule` is a rule with its settings. `inner` is a strategy (FedAdam, FedProx, ...) that gets the defended
-    model as the only reply, so that it samples and takes its server step; without one, Flower's FedAvg
-    samples, and takes its arguments from here (`fraction_train`, `min_available_nodes`, ...). With fewer than
-    `min_replies` usable replies the model stays as it is: of two, no rule can tell who is wrong. `buffers`
-    names arrays that are no parameters, by patterns. `reference` trains the model on the server's own data,
-    for rules that ask for it (FLTrust). `checkpoint` is a file that holds where the training stands after
-    each round, and `resume` starts from it. `explain` measures every node, which takes a little longer;
-    `seed` is for rules that draw noise.
+    `rule` is a rule with its settings. `watch`, such as `factions()`, remembers nodes by their ids and expels
+    those who vote together against all others; what it says of each is in `verdicts`. `inner` is a strategy
+    (FedAdam, FedProx, ...) that gets the defended model as the only reply, so that it samples and takes its
+    server step; without one, Flower's FedAvg samples, and takes its arguments from here (`fraction_train`,
+    `min_available_nodes`, ...). With fewer than `min_replies` usable replies the model stays as it is: of
+    two, no rule can tell who is wrong. `buffers` names arrays that are no parameters, by patterns.
+    `reference` trains the model on the server's own data, for rules that ask for it (FLTrust). `checkpoint`
+    is a file that holds where the training stands after each round, and `resume` starts from it. `explain`
+    measures every node, which takes a little longer; `seed` is for rules that draw noise and for the watch,
+    which looks at a secret sample of the coordinates.
 
     >>> from holdfast import invariant
     >>> strategy = Robust(invariant(alpha=0.25), fraction_train=0.5, min_available_nodes=4)
@@ -56,6 +67,7 @@ class Robust(Strategy):
         self,
         rule: Rule | Callable[..., Aggregate],
         *,
+        watch: Watch | None = None,
         inner: Strategy | None = None,
         min_replies: int = 3,
         buffers: Sequence[str] = BUFFERS,
@@ -69,6 +81,7 @@ class Robust(Strategy):
         """Check what is set; `sampling` are the arguments of Flower's FedAvg."""
         self.rule: Rule = bind(rule)
         self.rule.check_complete()
+        self.watch = watch
         self.inner = sampler_of(inner, sampling)
         self.steps = inner is not None
         self.min_replies = min_replies
@@ -81,20 +94,27 @@ class Robust(Strategy):
                 f"{self.rule.name} needs the server's own update: pass reference=, a function that takes the"
                 " global model (a dict of arrays) and returns it trained on data the server trusts"
             )
+        if watch is not None and not isinstance(watch, Watch):
+            raise InputError(f"watch must be a watch, such as factions(); got {type(watch).__name__}")
         check_whole("min_replies", min_replies, at_least=1)
         if resume and checkpoint is None:
             raise InputError("resume=True needs checkpoint=, the file to start from")
         #: What the last round said of itself, for whoever wants more than numbers.
         self.diagnostics: Diagnostics | None = None
+        #: What the watch says of all nodes that were ever heard.
+        self.verdicts: Verdicts | None = None
         self._record: ArrayRecord | None = None  # the global model as it was sent out
         self._model: dict[str, Array] = {}  # and its arrays by name
         self._asked: set[int] = set()
+        self._inner_start = dict(vars(self.inner))  # what it has before the first step
         self._state = Memory()
         self._rounds_before = 0
 
     def summary(self) -> None:
         """Log what is set."""
         flower_log(INFO, "\t├──> Robust: %s", self.rule)
+        if self.watch is not None:
+            flower_log(INFO, "\t├──> Watch: %s", self.watch)
         self.inner.summary()
 
     def configure_train(
@@ -118,21 +138,21 @@ class Robust(Strategy):
         good, refused = self._sorted(replies, self._model)
         result = self._defended(good, number)
         said, nodes = result.diagnostics, set(result.diagnostics.clients)
-        refused += [Refused(drop.client, Code.VALUES, drop.reason) for drop in said.dropped]
+        refused += _not_used(result)
         used, _ = capped_examples([reply for reply in good if reply.node in nodes])
         used, odd = common_metrics(used, count_key=self._count_key)
-        arrays = self._next_model(result, used, number) if said.aggregated else None
+        arrays, state = self._next_model(result, used, number), result.state
         dropped = tuple(Dropped(one.node, one.reason) for one in refused)
-        self.diagnostics = replace(said, aggregated=arrays is not None, dropped=dropped)
-        if arrays is None:
-            arrays = self._record
-        else:
-            self._state = result.state
+        self.diagnostics = replace(said, aggregated=said.aggregated and arrays is not None, dropped=dropped)
+        if arrays is None:  # of a round without a step, only the watch remembers what it heard
+            arrays, state = self._record, replace(self._state, watch=state.watch, start=state.start)
+        self._state, self.verdicts = state, result.verdicts or self.verdicts
         if self.checkpoint is not None:
             progress = Standing(number, arrays, self._state)
-            save_progress(self.checkpoint, progress, rule=self.rule, inner=self.inner)
+            save_progress(self.checkpoint, progress, rule=self.rule, watch=self.watch, inner=self.inner)
         averages = self._averaged(used, "train_metrics_aggr_fn")
-        return arrays, MetricRecord(averages | diagnosed(self.diagnostics) | left_out(refused, odd))
+        metrics = diagnosed(self.diagnostics) | watched_over(result.verdicts) | left_out(refused, odd)
+        return arrays, MetricRecord(averages | metrics)
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -166,9 +186,11 @@ class Robust(Strategy):
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
     ) -> Result:
         """Run the rounds, with `resume` those that the checkpoint has not seen; num_rounds counts all."""
-        self._state, before = Memory(), 0
+        self._state, self.verdicts, before = Memory(), None, 0
         if self.resume and self.checkpoint is not None and self.checkpoint.exists():
-            progress = load_progress(self.checkpoint, rule=self.rule, inner=self.inner, like=initial_arrays)
+            progress = load_progress(
+                self.checkpoint, rule=self.rule, watch=self.watch, inner=self.inner, like=initial_arrays
+            )
             initial_arrays, self._state, before = progress.arrays, progress.memory, progress.round
             flower_log(INFO, "Resuming after round %d of %d", before, num_rounds)
         self._rounds_before = before
@@ -231,6 +253,7 @@ class Robust(Strategy):
             state=self._state,
             reference=reference,
             rng=np.random.default_rng(None if self.seed is None else [self.seed, number]),
+            watch=self.watch,
             min_clients=self.min_replies,
             buffers=self.buffers,
             explain=self.explain,
@@ -238,9 +261,14 @@ class Robust(Strategy):
         return replace(result, update=None)
 
     def _next_model(self, result: Defended, used: Sequence[Reply], number: int) -> ArrayRecord | None:
-        """Return the defended model, or what the inner strategy makes of it; None if that is not finite."""
+        """Return the defended model, or what the inner strategy makes of it; None if the old one stays."""
+        rewound = result.verdicts is not None and result.verdicts.rewound
+        if not result.diagnostics.aggregated and not rewound:
+            return None
         record = model_record(result.model)
-        if not self.steps:
+        if rewound:
+            begin_anew(self.inner, self._inner_start)
+        if rewound or not self.steps:
             return record
         metrics = averaged_metrics(used, count_key=self._count_key)
         metrics[self._count_key] = max(1, round(sum(reply.examples for reply in used)))
@@ -249,3 +277,12 @@ class Robust(Strategy):
         if stepped is None:
             log.error("the step of the inner strategy would not be finite: the model stays as it is")
         return stepped
+
+
+def _not_used(result: Defended) -> list[Refused]:
+    """Return whose replies were left out in the round itself: by the watch, or for their values."""
+    expelled = set() if result.verdicts is None else {*result.verdicts.of("expelled")}
+    return [
+        Refused(drop.client, Code.EXPELLED if drop.client in expelled else Code.VALUES, drop.reason)
+        for drop in result.diagnostics.dropped
+    ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flwr.app import Context, RecordDict
 
-from holdfast import fedavg, invariant
+from holdfast import factions, fedavg, invariant
 from holdfast.flower import Code, Robust
 
 from .nodes import Federation, arrays_in, model, one_round, record
@@ -34,12 +34,20 @@ def test_the_other_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     exec("from holdfast import invariant\nfrom holdfast.flower import Robust\n", names)
-    for block in blocks()[1:]:
+    for block in [block for block in blocks()[1:] if "watch" not in block]:
         exec(block, names)
         strategy = names["strategy"]
         assert one_round(strategy)[1]["holdfast-aggregated"] == 1
         result = strategy.start(Federation(), record(model()), num_rounds=1)
         assert np.isfinite(arrays_in(result.arrays)["fc.weight"]).all()
+    assert (tmp_path / "training.npz").exists()
+
+
+def test_the_example_with_a_watch_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (block,) = [block for block in blocks() if "watch" in block]
+    exec(block, {"grid": Federation(nodes=range(10)), "arrays": record(model())})
+    assert "round 30: 10 clients heard" in capsys.readouterr().out
     assert (tmp_path / "training.npz").exists()
 
 
@@ -49,7 +57,8 @@ def test_the_table_of_codes_is_the_codes():
 
 
 def test_every_metric_and_argument_is_explained():
-    metrics = {**one_round(Robust(invariant))[1], **one_round(Robust(fedavg))[1]}
+    strategies = Robust(invariant), Robust(fedavg), Robust(fedavg, watch=factions())
+    metrics = {key for strategy in strategies for key in one_round(strategy)[1]}
     text = PAGE.read_text()
     for key in metrics:
         assert key == "train_loss" or key.startswith("holdfast-median-") or f"`{key}`" in text, key
