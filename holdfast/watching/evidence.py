@@ -19,14 +19,14 @@ __all__ = ["chance_of_false_alarm", "evidence_needed", "in_common_units", "round
 SCALE = 0.2171  # 1 / log(100)
 #: What honest clients may reach in nats: so many, and more per client, because their deviations are no
 #: Gaussian noise; and more still, by a factor, where they share more than a part of their deviations.
-BASE, PER_CLIENT = 10.0, 0.17
-SHARED, PER_SHARED = 0.3, 8.0
+BASE, PER_CLIENT = 14.5, 0.08
+SHARED, PER_SHARED = 0.15, 4.0
 
 
 def in_common_units(strength: float, *, n_clients: int, shared: float) -> float:
     """Return a faction's strength, in nats, as a multiple of what honest clients hardly ever reach.
 
-    >>> in_common_units(37.0, n_clients=50, shared=0.1), in_common_units(37.0, n_clients=50, shared=0.425)
+    >>> in_common_units(37.0, n_clients=50, shared=0.1), in_common_units(37.0, n_clients=50, shared=0.4)
     (2.0, 1.0)
     """
     usual = (BASE + PER_CLIENT * n_clients) * (1.0 + PER_SHARED * max(0.0, shared - SHARED))
@@ -46,7 +46,7 @@ def evidence_needed(false_alarms: float) -> float:
     """Return the evidence that honest clients alone show in this share of all trainings only.
 
     >>> round(evidence_needed(0.01), 1)
-    0.9
+    1.0
     """
     if not 0 < false_alarms < 1:
         raise InputError(f"false_alarms, a share of trainings, must be in (0, 1); got {false_alarms!r}")
