@@ -19,12 +19,16 @@ def leading_directions(gram: Array, basis: Array, n_steps: int) -> None:
     turned = np.empty((n, k))
     for _ in range(n_steps):
         for i in range(n):
-            for j in range(k):
-                turned[i, j] = 0.0
-            for other in range(n):
-                weight = gram[i, other]
+            row = turned[i]
+            row[:] = 0.0
+            for other in range(0, n - n % 4, 4):  # four at a time, added in order
+                w0, w1, w2, w3 = gram[i, other], gram[i, other + 1], gram[i, other + 2], gram[i, other + 3]
+                x0, x1, x2, x3 = basis[other], basis[other + 1], basis[other + 2], basis[other + 3]
                 for j in range(k):
-                    turned[i, j] += weight * basis[other, j]
+                    row[j] = (((row[j] + w0 * x0[j]) + w1 * x1[j]) + w2 * x2[j]) + w3 * x3[j]
+            for other in range(n - n % 4, n):
+                for j in range(k):
+                    row[j] += gram[i, other] * basis[other, j]
         for j in range(k):
             for before in range(j):
                 overlap = 0.0

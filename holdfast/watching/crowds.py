@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.threads import in_order
+from ..kernels import whole
 from ..kernels.splits import best_split, leading_directions
+from ..kernels.whole import Wholes
 
 __all__ = ["N_SEARCHED", "Faction", "factions_in", "main_points", "map_of", "shared_part"]
 
@@ -42,7 +45,7 @@ class Faction(NamedTuple):
     strength: float  # nats
 
 
-def factions_in(view: NDArray[np.int16], weights: NDArray[np.float64]) -> list[Faction]:
+def factions_in(view: Wholes, weights: NDArray[np.float64]) -> list[Faction]:
     """Return the factions among these rows, found one after the other, the rest being searched again.
 
     Never more than half of the rows are in factions.
@@ -56,9 +59,11 @@ def factions_in(view: NDArray[np.int16], weights: NDArray[np.float64]) -> list[F
     """
     n, left = len(view), np.arange(len(view))
     least = max(LEAST, round(LEAST_SHARE * n))
+    gram = whole.gram(view) if n <= N_FOR_DIRECTIONS else None
     found: list[Faction] = []
     while len(found) < N_FACTIONS and len(left) >= N_SEARCHED:
-        split = best_split(main_points(view[left], weights[left]), least=least)
+        known = None if gram is None else gram[np.ix_(left, left)]
+        split = best_split(main_points(view[left], weights[left], gram=known), least=least)
         strength = len(left) * split.score - float(np.interp(np.log(len(left)), np.log(NOISE_AT), NOISE))
         rest = left[~split.outside]
         if strength < WORTHWHILE or len(rest) < n / 2:
@@ -68,8 +73,12 @@ def factions_in(view: NDArray[np.int16], weights: NDArray[np.float64]) -> list[F
     return found
 
 
-def main_points(view: NDArray[np.int16], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def main_points(
+    view: Wholes, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Return every row along the main directions of all, of which each row counts by its weight.
+
+    `gram` holds the products of all pairs of rows, if they are known already; they are not needed of many.
 
     >>> rows = np.array([[9, 0], [-9, 0], [8, 1], [-8, -1]], dtype=np.int16)
     >>> np.abs(main_points(rows, np.ones(4)).round().ravel())
@@ -78,21 +87,18 @@ def main_points(view: NDArray[np.int16], weights: NDArray[np.float64]) -> NDArra
     n = len(view)
     some = np.linspace(0, n - 1, min(n, N_FOR_DIRECTIONS)).astype(int)
     rows, share, roots = view[some], weights[some] / weights[some].sum(), np.sqrt(weights[some])
-    gram = _centred(_products(rows, rows), share) * roots[:, None] * roots
+    gram = _centred(whole.gram(rows) if gram is None else gram, share) * roots[:, None] * roots
     k = min(N_DIRECTIONS, max(1, n // PER_DIRECTION), len(some))
     directions = leading_directions(gram, k) * roots[:, None]
     directions -= directions.sum(axis=0) * share[:, None]
     # Whole numbers again, so that what follows adds up exactly.
-    across = _products(_whole(directions.T), np.ascontiguousarray(rows.T))
-    steps = _whole(across)
+    steps = _in_16_bits(whole.weighted_sums(_in_16_bits(directions.T), rows))
     lengths = np.sqrt(np.einsum("ij,ij->i", steps, steps, dtype=np.float64))
-    points = _products(view, steps) / np.where(lengths > 0, lengths, 1.0)
+    points = whole.products(view, steps) / np.where(lengths > 0, lengths, 1.0)
     return np.asarray(points - np.einsum("i,ij->j", share, points[some]))
 
 
-def map_of(
-    view: NDArray[np.int16], weights: NDArray[np.float64], outside: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def map_of(view: Wholes, weights: NDArray[np.float64], outside: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return a place for each row: how far it stands off the crowd, and where it is within it.
 
     Both are in deviations of the crowd. Off the crowd is the direction of those `outside`; without any,
@@ -124,7 +130,7 @@ def map_of(
     )
 
 
-def shared_part(view: NDArray[np.int16]) -> float:
+def shared_part(view: Wholes) -> float:
     """Return how much of a client's deviation lies in directions that others share: the median client's.
 
     It is small where clients differ each in its own way, and large where they differ in few ways, such as
@@ -138,9 +144,10 @@ def shared_part(view: NDArray[np.int16]) -> float:
     0.9
     """
     n = min(len(view), N_FOR_DIRECTIONS)
-    gram = _centred(_products(view[:n], view[:n]), np.full(n, 1 / n))
+    gram = _centred(whole.gram(view[:n]), np.full(n, 1 / n))
     explained = np.zeros(n)
-    for fold in range(N_FOLDS):
+
+    def explain(fold: int) -> None:
         tried = np.arange(n) % N_FOLDS == fold
         known = gram[~tried][:, ~tried]
         directions = leading_directions(known, N_SHARED)
@@ -148,6 +155,9 @@ def shared_part(view: NDArray[np.int16]) -> float:
         lengths = np.einsum("ik,ik->k", directions, turned)
         along = np.einsum("ij,jk->ik", gram[tried][:, ~tried], directions)
         explained[tried] = (along**2 / np.where(lengths > 0, lengths, np.inf)).sum(axis=1)
+
+    for _ in in_order(explain, range(N_FOLDS)):
+        pass
     own = np.diag(gram)
     return float(np.median(explained[own > 0] / own[own > 0])) if (own > 0).any() else 0.0
 
@@ -158,16 +168,7 @@ def _centred(products: Array, share: Array) -> Array:
     return np.asarray(products - middle[:, None] - middle + np.einsum("i,i->", share, middle))
 
 
-def _whole(rows: Array) -> NDArray[np.int16]:
+def _in_16_bits(rows: Array) -> NDArray[np.int16]:
     """Return the rows as whole numbers of 16 bits, each scaled by its largest entry."""
     largest = np.abs(rows).max(axis=1, keepdims=True)
     return np.rint(rows / np.where(largest > 0, largest, 1.0) * LARGEST).astype(np.int16)
-
-
-def _products(rows: NDArray[np.int16], others: NDArray[np.int16]) -> NDArray[np.float64]:
-    """Return all products of rows with rows: whole numbers that a float64 holds, so exact in any order."""
-    found = np.zeros((len(rows), len(others)))
-    for start in range(0, rows.shape[1], 2048):
-        part = slice(start, start + 2048)
-        found += rows[:, part].astype(np.float64) @ others[:, part].astype(np.float64).T
-    return found

@@ -9,12 +9,14 @@ add up exactly, so that neither the number of threads nor the library that multi
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..errors import InputError
 from ..updates.rows import rows_of
 
 __all__ = ["N_VIEWS", "ClientMemory", "Name", "named", "sample_of", "with_round"]
@@ -31,6 +33,8 @@ LONGEST = 1.3
 N_REMEMBERED = 10
 #: What 1.0 is as a whole number of 16 bits. No entry of a row is larger than 3.
 ONE = 8_192
+#: Values are cut off here, so that no difference of two overflows.
+FARTHEST = np.finfo(np.float32).max / 4
 #: In a round of fewer clients there is no crowd to deviate from.
 N_LEAST = 4
 #: The sample consists of runs of neighbouring coordinates, which are read from a file at once.
@@ -46,7 +50,8 @@ class ClientMemory:
     """
 
     clients: tuple[Name, ...] = ()
-    views: NDArray[np.int16] = field(default_factory=lambda: np.zeros((N_VIEWS, 0, 0), np.int16))
+    # [view, client] a row of int16. Memories share the rows of clients that were not heard in between.
+    views: NDArray[np.object_] = field(default_factory=lambda: np.empty((N_VIEWS, 0), object))
     heard: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # participations
     last: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # round of the last one
     looks: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # searches it was in
@@ -63,7 +68,7 @@ class ClientMemory:
         """How many clients were heard so far."""
         return len(self.clients)
 
-    @property
+    @cached_property
     def positions(self) -> dict[Name, int]:
         """Where each client is."""
         return {client: position for position, client in enumerate(self.clients)}
@@ -77,8 +82,10 @@ class ClientMemory:
         """Return all of it as named arrays, which can be stored."""
         names = np.frombuffer(json.dumps(self.clients).encode(), np.uint8)
         counts = np.array([getattr(self, name) for name in COUNTS], np.int64)
-        rest = {name: getattr(self, name) for name in ("views", *PER_CLIENT)}
-        return {"clients": names, "counts": counts, **rest}
+        rows = self.views.ravel().tolist()
+        views = np.stack(rows).reshape(*self.views.shape, -1) if rows else np.zeros((N_VIEWS, 0, 0), np.int16)
+        rest = {name: getattr(self, name) for name in PER_CLIENT}
+        return {"clients": names, "counts": counts, "views": views, **rest}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "ClientMemory":
@@ -88,22 +95,27 @@ class ClientMemory:
         >>> ClientMemory.from_arrays(memory.as_arrays()).clients
         (0, 1, 2, 3, 'eve')
         """
-        try:
-            names = json.loads(arrays["clients"].tobytes())
-            counts = dict(zip(COUNTS, arrays["counts"].tolist(), strict=True))
-            parts: dict[str, Any] = {name: arrays[name] for name in ("views", *PER_CLIENT)}
-            memory = cls(tuple(names), **parts, **counts)
-        except (KeyError, TypeError, UnicodeDecodeError) as error:
-            raise ValueError(f"this is no memory of clients: {error}") from None
-        lengths = {len(names), memory.views.shape[1], *(len(getattr(memory, name)) for name in PER_CLIENT)}
-        if len(lengths) > 1 or not all(type(name) in (int, str) for name in names):
+        for name, like in cls().as_arrays().items():
+            if name not in arrays:
+                raise ValueError(f"this is no memory of clients: it has no {name}")
+            if arrays[name].dtype != like.dtype or arrays[name].ndim != like.ndim:
+                raise ValueError(f"this is no memory of clients: {name} has another form")
+        names, views = _names_in(arrays["clients"]), arrays["views"]
+        lengths = {len(names), len(set(names)), views.shape[1], *(len(arrays[name]) for name in PER_CLIENT)}
+        if len(lengths) > 1 or len(views) != N_VIEWS or len(arrays["counts"]) != len(COUNTS):
             raise ValueError("this is no memory of clients: its parts do not fit")
-        return memory
+        if (arrays["heard"] < 0).any() or not np.isfinite(arrays["evidence"]).all():
+            raise ValueError("this is no memory of clients: it holds impossible numbers")
+        counts = dict(zip(COUNTS, arrays["counts"].tolist(), strict=True))
+        rows = np.empty(views.shape[:2], object)
+        for place in np.ndindex(rows.shape):
+            rows[place] = views[place].copy()  # so that each can be forgotten by itself
+        rest: dict[str, Any] = {name: arrays[name] for name in PER_CLIENT}
+        return cls(names, rows, **rest, **counts)
 
     def with_clients(self, clients: Sequence[Name], dim: int) -> "ClientMemory":
         """Return the same with empty rows for those of the clients that are new."""
-        known = self.positions
-        new = [client for client in clients if client not in known]
+        new = [client for client in dict.fromkeys(clients) if client not in self.positions]
         if not new:
             return self
         n_new = len(new)
@@ -111,11 +123,12 @@ class ClientMemory:
         def longer(values: Any) -> Any:
             return np.concatenate([values, np.zeros(n_new, values.dtype)])
 
-        views = self.views if self.n_clients else np.zeros((N_VIEWS, 0, dim), np.int16)
+        views = np.empty((N_VIEWS, n_new), object)
+        views.fill(np.zeros(dim, np.int16))
         return replace(
             self,
             clients=(*self.clients, *new),
-            views=np.concatenate([views, np.zeros((N_VIEWS, n_new, dim), np.int16)], axis=1),
+            views=np.concatenate([self.views, views], axis=1),
             **{name: longer(getattr(self, name)) for name in PER_CLIENT},
         )
 
@@ -171,41 +184,65 @@ def with_round(memory: ClientMemory, values: NDArray[np.float32], clients: Seque
     >>> with_round(ClientMemory(), sent, list("abcde")).views[0, 0]
     array([8192,    0], dtype=int16)
     """
-    memory = replace(memory.with_clients(clients, values.shape[1]), round=memory.round + 1)
+    dim = values.shape[1]
+    known = memory.views[0, 0].size if memory.clients else dim
+    if known != dim:
+        raise InputError(
+            f"the watch remembers {known} coordinates of each update, and got {dim}: its state is that of"
+            " another model, or of another sample; start without it"
+        )
+    memory = replace(memory.with_clients(clients, dim), round=memory.round + 1)
     where = np.array([memory.positions[client] for client in clients], dtype=np.intp)
     crowd = ~memory.expelled[where]
     if crowd.sum() < N_LEAST:
         return memory
-    deviations = _deviations(values, values[crowd])
-    heard = memory.heard.copy()
+    heard, last = memory.heard.copy(), memory.last.copy()
     heard[where] += 1
-    pace = 1.0 / np.minimum(heard[where], N_REMEMBERED)[:, None]
-    views = memory.views.copy()
-    for view, cut in zip(views, CUTS, strict=True):
-        told = _shortened(np.clip(deviations, -cut, cut), crowd)
-        before = view[where].astype(np.float64)
-        view[where] = np.rint(before + pace * (ONE * told - before)).astype(np.int16)
-    last = memory.last.copy()
     last[where] = memory.round
+    deviations = _Deviations(values, values[crowd])
+    lengths = np.array([deviations.lengths(row) for row in range(len(values))])
+    limits = LONGEST * np.median(lengths[crowd], axis=0)
+    shares = np.minimum(1.0, limits / np.maximum(lengths, 1e-300))
+    views = memory.views.copy()  # of where the rows are, not of the rows
+    for row, position in enumerate(where):
+        pace = 1.0 / min(heard[position], N_REMEMBERED)
+        for view, told in enumerate(deviations.cut(row)):
+            before = views[view, position].astype(np.float64)
+            told *= shares[row, view]
+            views[view, position] = np.rint(before + pace * (ONE * told - before)).astype(np.int16)
     return replace(memory, views=views, heard=heard, last=last)
 
 
-def _deviations(values: NDArray[np.float32], crowd: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return how far each value lies from the crowd's trimmed mean, in units of the usual distance."""
-    n = len(crowd)
-    limit = np.finfo(np.float32).max / 4  # so that no difference overflows
-    crowd = np.clip(crowd, -limit, limit)
-    middle = kernels.trimmed_mean(rows_of(crowd), n_trimmed=n // 4).update
-    distance = np.abs(crowd - middle)
-    usual = kernels.trimmed_mean(rows_of(distance), n_trimmed=(n - 1) // 2).update.astype(np.float64)
-    moving = usual[usual > 0]
-    floor = 0.1 * float(np.median(moving)) if len(moving) else 1.0
-    far = np.clip(values, -limit, limit).astype(np.float64) - middle
-    return np.asarray(far / np.maximum(1.5 * usual, floor))
+class _Deviations:
+    """How far values lie from the crowd's trimmed mean, in units of the usual distance: a row at a time."""
+
+    def __init__(self, values: NDArray[np.float32], crowd: NDArray[np.float32]) -> None:
+        n, crowd = len(crowd), np.clip(crowd, -FARTHEST, FARTHEST)
+        self.values = values
+        self.middle = kernels.trimmed_mean(rows_of(crowd), n_trimmed=n // 4).update
+        distance = np.abs(np.subtract(crowd, self.middle, out=crowd), out=crowd)
+        usual = kernels.trimmed_mean(rows_of(distance), n_trimmed=(n - 1) // 2).update.astype(np.float64)
+        moving = usual[usual > 0]
+        self.unit = np.maximum(1.5 * usual, 0.1 * float(np.median(moving)) if len(moving) else 1.0)
+
+    def cut(self, row: int) -> list[NDArray[np.float64]]:
+        """Return a row's deviations, as each view cuts them off."""
+        far = np.clip(self.values[row], -FARTHEST, FARTHEST).astype(np.float64)
+        far -= self.middle
+        far /= self.unit
+        return [np.clip(far, -cut, cut) for cut in CUTS]
+
+    def lengths(self, row: int) -> list[float]:
+        """Return the lengths of the same."""
+        return [float(np.sqrt(np.einsum("i,i->", far, far))) for far in self.cut(row)]
 
 
-def _shortened(deviations: NDArray[np.float64], crowd: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the rows, none longer than the median row by more than a little."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", deviations, deviations))
-    limit = LONGEST * float(np.median(lengths[crowd]))
-    return np.asarray(deviations * np.minimum(1.0, limit / np.maximum(lengths, 1e-300))[:, None])
+def _names_in(text: NDArray[np.uint8]) -> tuple[Name, ...]:
+    """Return the clients' ids; a ValueError if these are none."""
+    try:
+        names = json.loads(text.tobytes())
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"this is no memory of clients: {error}") from None
+    if not isinstance(names, list) or not all(type(name) in (int, str) for name in names):
+        raise ValueError("this is no memory of clients: it has no ids")
+    return tuple(names)
