@@ -11,9 +11,9 @@ from . import options
 from .shown import errors_shown
 
 if TYPE_CHECKING:
-    from ..core import Rule
+    from ..core import Rule, Watch
 
-__all__ = ["aggregate_command", "rule_named"]
+__all__ = ["aggregate_command"]
 
 
 def aggregate_command(
@@ -27,14 +27,18 @@ def aggregate_command(
     memory: Annotated[
         str, typer.Option(help="Memory to use, such as 500MB or 1GB; the rest goes to the disk.")
     ] = "1GB",
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Remember the clients in --state; expel those who attack together."),
+    ] = False,
     state: Annotated[
-        Path | None, typer.Option(help="The file of what the rule keeps between rounds.")
+        Path | None, typer.Option(help="The file of what rule and watch keep between rounds.")
     ] = None,
     reference: Annotated[Path | None, typer.Option(help="The server's own model, for fltrust.")] = None,
     weights: Annotated[
         Path | None, typer.Option(help='Examples per client, as JSON: {"ann": 120, ...}.')
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Random seed, for weak_dp.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed, for weak_dp and the watch.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Aggregate these tensors only: '*lora*'.")] = None,
     updates: Annotated[bool, typer.Option("--updates", help="Clients sent differences, not models.")] = False,
     report: Annotated[
@@ -47,13 +51,18 @@ def aggregate_command(
     as_json: options.Json = False,
 ) -> None:
     """Aggregate clients' models that lie in files, in bounded memory."""
+    if watch and state is None:
+        raise typer.BadParameter(
+            "a watch remembers the clients between rounds: name a file for that, --state FILE",
+            param_hint="--watch",
+        )
     with errors_shown():
         from ..files import aggregate_files
         from ..report import check_installed
 
         if report is not None:  # what is missing is known before the files are read
             check_installed("jinja2")
-        chosen = rule_named(rule, options.settings(set_))
+        chosen, watching = _chosen(rule, watch, options.settings(set_))
         with options.progress("percent", 100, quiet=as_json) as show:
             said = aggregate_files(
                 clients,
@@ -69,31 +78,45 @@ def aggregate_command(
                 explain=report is not None,
                 memory=memory,
                 workers=workers,
-                watch=lambda number, done, total: show(100 * done // total, f"of pass {number}"),
+                watch=watching,
+                progress=lambda number, done, total: show(100 * done // total, f"of pass {number}"),
             )
         facts = {"rule": str(chosen), "base": str(base), "out": str(out)}
+        if watching is not None:
+            facts["watch"] = str(watching)
         page = None
         if report is not None:
             from ..report.pages import write_round
 
-            page = write_round({**facts, "diagnostics": said.as_dict()}, report)
+            page = write_round({**facts, **said.as_dict()}, report)
         if as_json:
-            typer.echo(json.dumps({**facts, "diagnostics": said.as_dict()}))
+            typer.echo(json.dumps({**facts, **said.as_dict()}))
         else:
             typer.echo(str(said))
-            what = "the next model" if said.aggregated else "the model as it was"
+            what = "the next model" if said.diagnostics.aggregated else "the model as it was"
             typer.echo(f"{what} is in {out}" + (f"; the report is in {page}" if page else ""))
-    if not said.aggregated:
+    if not said.diagnostics.aggregated and not said.is_hearing:
         raise typer.Exit(3)
 
 
-def rule_named(name: str, settings: dict[str, Any]) -> "Rule":
-    """Return the rule of this name, with its settings."""
+def _chosen(name: str, watch: bool, settings: dict[str, Any]) -> "tuple[Rule, Watch | None]":
+    """Return the rule of this name and, if asked for, the watch; each setting goes to the one that has it."""
     from .. import aggregators
     from .._support.lookup import nearest
+    from ..watching import factions
 
     wanted, known = name.replace("-", "_"), aggregators.__all__
     if wanted not in known:
         raise InputError(f"there is no rule {name!r}; {nearest(wanted, known)}There are: {', '.join(known)}")
-    chosen: Rule = getattr(aggregators, wanted)(**settings)
-    return chosen
+    chosen: list[Any] = [getattr(aggregators, wanted), *([factions] if watch else [])]
+    paths = [(one.name, own) for one in chosen for own in (*dict(one.settings), *one.missing)]
+    for key, value in settings.items():
+        found = [path for path in paths if key in (path[1], ".".join(path))]
+        if not found:
+            hint = nearest(key.rpartition(".")[2], [own for _, own in paths])
+            raise InputError(
+                f"no setting {key!r}; {hint}There are: {', '.join(map('.'.join, paths)) or 'none'}"
+            )
+        owner, own = found[0]
+        chosen = [one(**{own: value}) if one.name == owner else one for one in chosen]
+    return chosen[0], chosen[1] if watch else None

@@ -1,6 +1,6 @@
 """The same rules over safetensors files, in bounded memory: for any framework and any size of model."""
 
-from .aggregating import aggregate_files
+from .aggregating import Aggregated, aggregate_files
 from .saving import load_tensors, save_tensors
 
-__all__ = ["aggregate_files", "load_tensors", "save_tensors"]
+__all__ = ["Aggregated", "aggregate_files", "load_tensors", "save_tensors"]

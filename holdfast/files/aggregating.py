@@ -2,25 +2,70 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._support.cluster import connected
-from ..core import Rule, bind
+from ..core import Rule, Watch, bind
 from ..defending import defend_screened
 from ..diagnostics import Diagnostics
 from ..errors import InputError
 from ..updates.forms import BUFFERS
+from ..watching import Verdicts
 from .opening import open_own
 from .output import check_output, write_model
 from .ray_room import RayRoom
-from .room import Room, Watch, n_bytes_of
+from .room import Progress, Room, n_bytes_of
 from .round import open_round
 from .saving import load_memory, save_memory
 
-__all__ = ["aggregate_files"]
+__all__ = ["Aggregated", "aggregate_files"]
+
+REWIND = (
+    "go back to the model from before the first round: clients expelled in this one had a say until now, and"
+    " what they planted stays. Take that model as the next base, with the same state"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregated:
+    """What there is to say about a round over files. Print it, or store `as_dict()`.
+
+    Nothing was applied if `diagnostics.aggregated` is False, as it is in a hearing. No model but the base is
+    at hand to go back to: where `wants_rewind`, that is left to the caller.
+
+    >>> said = Aggregated(Diagnostics("median", clients=(0, 1, 2)), Verdicts(1, hearing=True))
+    >>> said.is_hearing
+    True
+    """
+
+    diagnostics: Diagnostics
+    verdicts: Verdicts | None = None  # of the watch
+    wants_rewind: bool = False
+
+    @property
+    def is_hearing(self) -> bool:
+        """Whether the model stays as it is because clients are heard first."""
+        return self.verdicts is not None and self.verdicts.hearing
+
+    def __str__(self) -> str:
+        """Return the diagnostics, the verdicts, and what is left to do."""
+        if self.is_hearing:  # that no rule ran is no failure
+            lines = [f"dropped {drop}" for drop in self.diagnostics.dropped]
+        else:
+            lines = [str(self.diagnostics)]
+        lines += [] if self.verdicts is None else [f"watch, {self.verdicts}"]
+        return "\n".join([*lines, *([f"  REWIND: {REWIND}"] if self.wants_rewind else [])])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as plain values, ready for json.dumps; verdicts only where there was a watch."""
+        said = {"diagnostics": self.diagnostics.as_dict()}
+        if self.verdicts is None:
+            return said
+        return {**said, "verdicts": self.verdicts.as_dict(), "wants_rewind": self.wants_rewind}
 
 
 def aggregate_files(
@@ -40,14 +85,16 @@ def aggregate_files(
     memory: int | str = "1GB",
     workers: str | None = None,
     watch: Watch | None = None,
-) -> Diagnostics:
+    progress: Progress | None = None,
+) -> Aggregated:
     """Write the next model, made of the clients' files by a rule, and return what there is to say about it.
 
     Its bits are those of `defend(models, rule, base=base).model` in memory. Clients whose files cannot be
     used are dropped, by name. `weights` is a JSON file with the number of examples per client, `reference`
-    the model that the server trained itself, `state` the file in which the rule's memory is kept between
-    rounds. `only` holds patterns of the tensors to aggregate, `buffers` of those that no rule applies to.
-    With `are_updates`, files hold differences from the base. `workers` is "ray", or a cluster's address.
+    the model that the server trained itself, `state` the file in which the memory of rule and watch is kept
+    between rounds. `only` holds patterns of the tensors to aggregate, `buffers` of those that no rule applies
+    to. With `are_updates`, files hold differences from the base. `workers` is "ray", or a cluster's address.
+    A `watch`, such as `factions()`, knows clients by the names of their files.
 
     >>> import tempfile
     >>> from holdfast import median
@@ -57,14 +104,14 @@ def aggregate_files(
     ...     save_tensors(folder / f"{name}.safetensors", {"w": np.full(3, x, np.float32)})
     >>> base, *clients = [folder / f"{name}.safetensors" for name in ("base", "ann", "bob", "eve", "dan")]
     >>> said = aggregate_files(clients, median, base=base, out=folder / "next.safetensors")
-    >>> print(said.dropped[0])
+    >>> print(said.diagnostics.dropped[0])
     client dan: cannot be opened: No such file or directory
     """
     bound = bind(rule)
-    _check_inputs(bound, reference, state)
+    _check_inputs(bound, watch, reference, state)
     own = open_own(Path(base), name="the base")
     check_output(Path(out), own)
-    with _room(Path(out), memory, workers, watch) as room:
+    with _room(Path(out), memory, workers, progress) as room:
         files = open_round(
             [Path(path) for path in clients],
             own,
@@ -80,27 +127,35 @@ def aggregate_files(
             bound,
             state=None if state is None else load_memory(Path(state), bound, room),
             reference=None if reference is None else files.update_of(Path(reference)),
-            rng=np.random.default_rng(seed) if bound.needs("rng") else None,
+            rng=np.random.default_rng(seed) if bound.needs("rng") or watch else None,
+            watch=watch,
             apply=lambda update, extra: write_model(Path(out), own, files.steps(update), extra),
         )
-    if state is not None and defended.diagnostics.aggregated:
+    said, verdicts = defended.diagnostics, defended.verdicts
+    if state is not None and (said.aggregated or verdicts):
         save_memory(Path(state), bound, defended.state)
-    return defended.diagnostics
+    if verdicts is None:
+        return Aggregated(said)
+    return Aggregated(said, replace(verdicts, rewound=False), wants_rewind=verdicts.rewound)
 
 
 @contextmanager
-def _room(out: Path, memory: int | str, workers: str | None, watch: Watch | None) -> Iterator[Room]:
+def _room(out: Path, memory: int | str, workers: str | None, progress: Progress | None) -> Iterator[Room]:
     """Yield the home of the rows: this process, or a cluster that is joined meanwhile."""
     folder, n_bytes = out.resolve().parent, n_bytes_of(memory) if isinstance(memory, str) else memory
     if workers is None:
-        yield Room(folder, n_bytes, watch)
+        yield Room(folder, n_bytes, progress)
         return
     with connected(workers) as n_cores:
-        yield RayRoom(folder, n_bytes, watch, n_cores=n_cores)
+        yield RayRoom(folder, n_bytes, progress, n_cores=n_cores)
 
 
-def _check_inputs(rule: Rule, reference: Any, state: Any) -> None:
-    """Raise if the rule lacks something that it cannot do without."""
+def _check_inputs(rule: Rule, watch: Watch | None, reference: Any, state: Any) -> None:
+    """Raise if the rule or the watch lacks something that it cannot do without."""
+    if watch is not None and state is None:
+        raise InputError(
+            f"{watch.name} remembers the clients between rounds: name a file for it (state=, --state)"
+        )
     if rule.needs("reference") and reference is None:
         raise InputError(f"{rule.name} needs a reference: the file of a model trained on the server's data")
     if (rule.needs("state") or rule.needs("previous")) and state is None:

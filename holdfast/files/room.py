@@ -16,12 +16,12 @@ from ..errors import DataError, InputError
 from ..kernels.passes import READ_BYTES, Job, Part, Total, added, parts
 from ..updates.rows import CELL, Rows
 
-__all__ = ["Room", "Watch", "check_unchanged", "n_bytes_of"]
+__all__ = ["Progress", "Room", "check_unchanged", "n_bytes_of"]
 
 Array = NDArray[Any]
 
 #: Called at every step of a pass, with its number, the cells that are done, and how many there are.
-Watch = Callable[[int, int, int], None]
+Progress = Callable[[int, int, int], None]
 
 #: What the interpreter and the compiled code take for themselves.
 OWN = 256 << 20
@@ -48,7 +48,7 @@ class Room:
 
     folder: Path  # for what does not fit
     memory: int  # bytes
-    watch: Watch | None = None
+    progress: Progress | None = None
     used: int = 0
     n_passes: int = 0
 
@@ -68,7 +68,7 @@ class Room:
     def run(self, rows: Rows, job: Job, out: Array | None) -> Total:
         """Do a pass over all rows, and see afterwards that nobody wrote to their files meanwhile."""
         self.n_passes += 1
-        total = added(job, self._watched(rows.dim, self.parts(rows, job, out)))
+        total = added(job, self._told(rows.dim, self.parts(rows, job, out)))
         check_unchanged(rows)
         return total
 
@@ -95,13 +95,13 @@ class Room:
             )
         return max(1, min(2 * n_threads(), (self.memory - OWN) // (4 * needed)))
 
-    def _watched(self, dim: int, found: Iterable[Part]) -> Iterator[Part]:
+    def _told(self, dim: int, found: Iterable[Part]) -> Iterator[Part]:
         n_cells, n_done = -(-dim // CELL), 0
         for part in found:
             yield part
             n_done += part.n_done
-            if self.watch is not None:
-                self.watch(self.n_passes, n_done, n_cells)
+            if self.progress is not None:
+                self.progress(self.n_passes, n_done, n_cells)
 
 
 def mapped(folder: Path, dim: int, dtype: np.dtype[Any]) -> Array:

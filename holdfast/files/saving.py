@@ -1,4 +1,4 @@
-"""Arrays to a safetensors file and back: small models, and what a rule remembers between rounds."""
+"""Arrays to a safetensors file and back: small models, and what a defence remembers between rounds."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,10 +11,10 @@ from .._support.atomic import replacing
 from ..core import Memory, Rule
 from ..errors import DataError, InputError
 from ..updates.layout import PIECE
-from ..updates.rows import Home
 from ..watching.states import memory_arrays, restored_memory
 from .header import DTYPES, encoded
 from .opening import open_own
+from .room import Room
 
 __all__ = ["load_memory", "load_tensors", "save_memory", "save_tensors"]
 
@@ -58,14 +58,14 @@ def load_tensors(path: str | Path) -> dict[str, Array]:
 
 
 def save_memory(path: Path, rule: Rule, memory: Memory) -> None:
-    """Write what a rule remembers, whole or not at all."""
+    """Write what a rule and a watch over it remember, whole or not at all."""
     save_tensors(path, memory_arrays(rule, memory), metadata={"holdfast": "state", "rule": rule.name})
 
 
-def load_memory(path: Path, rule: Rule, home: Home) -> Memory:
-    """Return what a rule remembers; a DataError if the file is damaged or another rule's.
+def load_memory(path: Path, rule: Rule, room: Room) -> Memory:
+    """Return what a rule and a watch over it remember; a DataError if the file is damaged or another rule's.
 
-    Without a file it remembers nothing: this is the first round.
+    Without a file they remember nothing: this is the first round.
     """
     if not path.exists():
         return Memory()
@@ -74,9 +74,12 @@ def load_memory(path: Path, rule: Rule, home: Home) -> Memory:
     if metadata.get("holdfast") != "state" or metadata.get("rule") != rule.name:
         whose = metadata.get("rule", "something else")
         raise DataError(f"the state, {path}, is that of {whose}, not of {rule.name}: choose another file")
+    watched = [tensor for name, tensor in stored.tensors.items() if name.startswith("watch.")]
+    n_bytes = sum(tensor.size * tensor.dtype.itemsize for tensor in watched)
+    room.check_holds(n_bytes, "the memories of all clients")
     arrays: dict[str, Array] = {}
     for name, tensor in stored.tensors.items():
-        flat = home.empty(tensor.size, tensor.dtype)
+        flat = room.empty(tensor.size, tensor.dtype)
         tensor.read(0, flat)
         arrays[name] = flat.reshape(tensor.shape)
     try:

@@ -121,8 +121,11 @@ class Rows:
             if first == last:
                 continue
             inside, at = where[first:last] - self.layout.offsets[layer], slice(first, last)
-            for row, arrays in zip(block, self.arrays, strict=True):
-                row[at] = widened(_taken(arrays[layer], inside), self.dtype)
+            for row, arrays in enumerate(self.arrays):
+                try:
+                    block[row, at] = widened(_taken(arrays[layer], inside), self.dtype)
+                except Unfit as reason:  # a file that its owner has made shorter
+                    self.refuse(np.arange(len(self)) == row, str(reason))
             if self.base is not None:
                 with np.errstate(over="ignore", invalid="ignore"):
                     block[:, at] -= widened(_taken(self.base[layer], inside), self.dtype)

@@ -8,6 +8,7 @@ from holdfast import multi_krum
 from holdfast.cli.commands import app
 
 from ..files.rounds import assert_same, in_memory, some_models, write_round
+from ..files.watched import a_base, write_watched
 
 runner = CliRunner()
 
@@ -74,7 +75,8 @@ def test_a_report_without_jinja_is_refused_before_anything_is_aggregated(round_,
     ("wrong", "said"),
     [
         (("--rule", "inwariant"), "did you mean 'invariant'?"),
-        (("--set", "alfa=1"), "did you mean 'alpha'?"),
+        (("--set", "alfa=1"), "did you mean 'alpha'? There are: invariant.tau, invariant.alpha"),
+        (("--set", "hearing=1"), "no setting 'hearing'"),
         (("--memory", "much"), "written like 500MB or 1GB"),
         (("--base", "nothing.safetensors"), "cannot be opened"),
         (("--workers", "dask"), "ray://host:10001; got 'dask'"),
@@ -99,3 +101,58 @@ def test_a_round_without_a_usable_client_keeps_the_model_and_says_so_by_its_exit
     assert done.exit_code == 3
     assert "NOT AGGREGATED" in done.output
     assert (folder / "next").read_bytes() == at.read_bytes()
+
+
+def watched(folder, number, *more):
+    at, clients, _ = write_watched(folder, number, a_base())
+    state = folder / "state.safetensors"
+    return run(
+        *("aggregate", *clients, "--base", at, "--out", folder / "next", "--watch", "--state", state),
+        *("--seed", 1, "--set", "factions.false_alarms=0.5", *more),
+    )
+
+
+def test_a_hearing_is_no_failure_and_says_that_nothing_is_applied(tmp_path):
+    done = watched(tmp_path, 1, "--set", "hearing=2", "--set", "invariant.tau=0.2")
+    assert done.exit_code == 0, done.output
+    assert "watch, round 1: 20 clients heard, 0 expelled" in done.output
+    assert "hearing: nothing is applied until all were heard" in done.output
+    assert "NOT AGGREGATED" not in done.output
+    assert f"the model as it was is in {tmp_path / 'next'}" in done.output
+    assert (tmp_path / "next").read_bytes() == (tmp_path / "round1" / "base.safetensors").read_bytes()
+    document = json.loads(watched(tmp_path, 2, "--json").stdout)
+    assert document["verdicts"]["hearing"] is True
+    assert document["diagnostics"]["aggregated"] is False
+
+
+def test_attackers_are_named_and_expelled_over_rounds_and_a_rewind_is_asked_for(tmp_path):
+    report = tmp_path / "report.json"
+    for number in (1, 2):
+        assert watched(tmp_path, number, "--set", "hearing=0").exit_code == 0
+    done = watched(tmp_path, 3, "--set", "hearing=0", "--report", report)
+    assert done.exit_code == 0, done.output
+    assert "client c00: expelled since round 3, votes with faction 1" in done.output
+    assert "REWIND" in done.output
+    document = json.loads(report.read_text())
+    assert document["watch"].startswith("factions(mode='expel', false_alarms=0.5, hearing=0.0")
+    expelled = [one["client"] for one in document["verdicts"]["clients"] if one["standing"] == "expelled"]
+    assert expelled == ["c00", "c01", "c02", "c03"]
+    assert document["wants_rewind"] is True
+    assert document["diagnostics"]["clients"][0] == "c04"
+
+
+def test_a_watch_that_only_reports_lets_everybody_speak(tmp_path):
+    for number in (1, 2, 3):
+        done = watched(tmp_path, number, "--set", "mode=report", "--json")
+    document = json.loads(done.stdout)
+    assert len(document["diagnostics"]["clients"]) == 20
+    assert [one["since"] for one in document["verdicts"]["clients"]][:5] == [3, 3, 3, 3, None]
+    assert document["wants_rewind"] is False
+
+
+def test_a_watch_without_a_file_to_remember_in_is_a_wrong_use(round_):
+    folder, _, _, at, clients = round_
+    done = run("aggregate", *clients, "--base", at, "--out", folder / "next", "--watch")
+    assert done.exit_code == 2
+    assert "--state FILE" in done.output
+    assert not (folder / "next").exists()

@@ -38,7 +38,7 @@ def test_files_give_the_bits_of_the_call_in_memory(rule, dtype, tmp_path):
         base, models, rule, explain=True, clients=[path.stem for path in clients], **memory
     )
     assert_same(tmp_path / "next.safetensors", expected)
-    assert said.as_dict() == result.diagnostics.as_dict()
+    assert said.as_dict() == {"diagnostics": result.diagnostics.as_dict()}
 
 
 def test_a_rule_remembers_through_its_state_file(tmp_path):
@@ -74,7 +74,7 @@ def test_a_round_that_is_skipped_leaves_the_memory_as_it_was(tmp_path):
     files = {"base": at, "out": tmp_path / "next.safetensors", "state": tmp_path / "state.safetensors"}
     aggregate_files(clients, a.centered_clipping, **files)
     before = files["state"].read_bytes()
-    assert not aggregate_files([tmp_path / "nobody"], a.centered_clipping, **files).aggregated
+    assert not aggregate_files([tmp_path / "nobody"], a.centered_clipping, **files).diagnostics.aggregated
     assert files["state"].read_bytes() == before
 
 
@@ -130,8 +130,8 @@ def test_sample_counts_weigh_as_in_memory_capped_and_an_impossible_one_drops_its
     (tmp_path / "counts.json").write_text(json.dumps(counts))
     files = {"base": at, "out": tmp_path / "next.safetensors", "weights": tmp_path / "counts.json"}
     said = aggregate_files(clients, a.fedavg, **files)
-    assert "impossible sample count" in said.dropped[0].reason
-    assert "10 times the median count as 300: of client c02" in said.notes[-1]
+    assert "impossible sample count" in said.diagnostics.dropped[0].reason
+    assert "10 times the median count as 300: of client c02" in said.diagnostics.notes[-1]
     expected, _ = in_memory(base, models, a.fedavg, weights=list(counts.values()))
     assert_same(tmp_path / "next.safetensors", expected)
     for content, match in (
@@ -158,12 +158,12 @@ def test_adapters_alone_are_aggregated_and_the_rest_of_the_base_stays(tmp_path):
     adapters = [{name: x for name, x in model.items() if "lora" in name} for model in models]
     at, clients = write_round(tmp_path, base, adapters)
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", only=("*lora*",))
-    assert not said.dropped
+    assert not said.diagnostics.dropped
     own = {name: x for name, x in base.items() if "lora" in name}
     expected, _ = in_memory(own, adapters, median)
     assert_same(tmp_path / "next.safetensors", {"w": base["w"], **expected})
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
-    assert "lacks 'w'" in said.dropped[0].reason
+    assert "lacks 'w'" in said.diagnostics.dropped[0].reason
     with pytest.raises(DataError, match=r"no tensors of floats named \*adapter\*"):
         aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", only=("*adapter*",))
 
@@ -182,7 +182,7 @@ def test_buffers_are_those_of_the_call_in_memory(rule, are_updates, tmp_path):
     at, clients = write_round(tmp_path, base, models)
     out = tmp_path / "next.safetensors"
     said = aggregate_files(clients, rule, base=at, out=out, are_updates=are_updates)
-    assert not said.dropped
+    assert not said.diagnostics.dropped
     assert_same(out, defend(models, rule, **{"like" if are_updates else "base": base}).model)
 
 
@@ -191,7 +191,7 @@ def test_a_client_with_impossible_buffers_is_dropped(tmp_path):
     models[4]["bn.num_batches_tracked"] = np.array(-1)
     at, clients = write_round(tmp_path, base, models)
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
-    assert [str(drop) for drop in said.dropped] == [
+    assert [str(drop) for drop in said.diagnostics.dropped] == [
         "client c04: 'bn.num_batches_tracked' holds negative values"
     ]
     assert_same(tmp_path / "next.safetensors", in_memory(base, models[:4], median)[0])

@@ -22,8 +22,8 @@ def test_a_hostile_file_is_dropped_by_name_with_the_reason(name, tmp_path):
     at, clients = write_round(tmp_path, base, models)
     reason = HOSTILE[name](clients[2])
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
-    assert [drop.client for drop in said.dropped] == ["c02"]
-    assert reason in said.dropped[0].reason
+    assert [drop.client for drop in said.diagnostics.dropped] == ["c02"]
+    assert reason in said.diagnostics.dropped[0].reason
     expected, _ = in_memory(base, [*models[:2], *models[3:]], median)
     assert_same(tmp_path / "next.safetensors", expected)
 
@@ -61,8 +61,8 @@ def test_a_file_that_changes_while_it_is_read_is_dropped(deed, rule, tmp_path, m
     monkeypatch.setattr("holdfast.files.aggregating.Room", Interrupted)
     monkeypatch.setenv("HOLDFAST_THREADS", "1")
     said = aggregate_files(clients, rule, base=at, out=tmp_path / "next.safetensors")
-    assert [drop.client for drop in said.dropped] == ["c02"]
-    assert ("fewer bytes" if deed == "shrinks" else "changed while") in said.dropped[0].reason
+    assert [drop.client for drop in said.diagnostics.dropped] == ["c02"]
+    assert ("fewer bytes" if deed == "shrinks" else "changed while") in said.diagnostics.dropped[0].reason
     expected, _ = in_memory(base, [*models[:2], *models[3:]], rule)
     assert_same(tmp_path / "next.safetensors", expected)
 
@@ -135,8 +135,8 @@ def test_with_nobody_left_the_model_stays_as_it_is(tmp_path):
     for path in clients:
         path.write_bytes(b"no model")
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
-    assert not said.aggregated
-    assert len(said.dropped) == 3
+    assert not said.diagnostics.aggregated
+    assert len(said.diagnostics.dropped) == 3
     assert (tmp_path / "next.safetensors").read_bytes() == at.read_bytes()
 
 
@@ -145,8 +145,8 @@ def test_too_few_left_for_the_rule_leave_the_model_as_it_is(tmp_path):
     at, clients = write_round(tmp_path, base, models)
     clients[0].write_bytes(b"no model")
     said = aggregate_files(clients, multi_krum(n_malicious=2), base=at, out=tmp_path / "next.safetensors")
-    assert not said.aggregated
-    assert "needs n >= f + 3" in said.notes[0]
+    assert not said.diagnostics.aggregated
+    assert "needs n >= f + 3" in said.diagnostics.notes[0]
     assert (tmp_path / "next.safetensors").read_bytes() == at.read_bytes()
 
 

@@ -94,7 +94,7 @@ def test_a_sharded_base_gives_a_sharded_output_and_clients_may_be_sharded_otherw
     clients[2] = sharded(tmp_path / "clients" / "third", models[2]) / "model.safetensors.index.json"
     for _ in range(2):  # the second time, it replaces the first
         said = aggregate_files(clients, median, base=at, out=tmp_path / "next")
-    assert said.clients == ("c00", "other", "model")
+    assert said.diagnostics.clients == ("c00", "other", "model")
     expected, _ = in_memory(base, models, median)
     assert_same(tmp_path / "next", expected)
     assert sorted(path.name for path in (tmp_path / "next").iterdir()) == sorted(p.name for p in at.iterdir())
@@ -155,7 +155,7 @@ def test_a_model_that_would_be_infinite_is_not_written(tmp_path):
     updates = [{"w": np.full(3, 3e4, np.float16)}] * 3
     at, clients = write_round(tmp_path, base, updates)
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", are_updates=True)
-    assert not said.aggregated
-    assert said.notes[0] == "the next model would not be finite"
+    assert not said.diagnostics.aggregated
+    assert said.diagnostics.notes[0] == "the next model would not be finite"
     assert_same(tmp_path / "next.safetensors", base)
     assert models

@@ -38,13 +38,13 @@ def test_ray_gives_the_bits_of_one_machine(rule, cluster, tmp_path):
     given = {"base": at, "explain": True, **files}
     out, seen = tmp_path / "ray.safetensors", []
     said = aggregate_files(
-        clients, rule, out=out, workers="ray", watch=lambda *step: seen.append(step), **given
+        clients, rule, out=out, workers="ray", progress=lambda *step: seen.append(step), **given
     )
     (tmp_path / "state.safetensors").unlink(missing_ok=True)
     alone = aggregate_files(clients, rule, out=tmp_path / "alone.safetensors", **given)
     assert out.read_bytes() == (tmp_path / "alone.safetensors").read_bytes()
     assert said.as_dict() == alone.as_dict()
-    assert [drop.client for drop in said.dropped] == ["c03"]
+    assert [drop.client for drop in said.diagnostics.dropped] == ["c03"]
     assert seen[0] == (1, 1, 3)
 
 
@@ -71,8 +71,8 @@ def test_a_file_that_changes_under_the_workers_drops_its_client(deed, cluster, t
     monkeypatch.setattr(Rows, "columns", columns)
     rule, out = multi_krum(n_malicious=1), tmp_path / "ray.safetensors"
     said = aggregate_files(clients, rule, base=at, out=out, workers="ray")
-    assert [drop.client for drop in said.dropped] == ["c02"]
-    assert "bytes" in said.dropped[0].reason
+    assert [drop.client for drop in said.diagnostics.dropped] == ["c02"]
+    assert "bytes" in said.diagnostics.dropped[0].reason
     aggregate_files([*clients[:2], *clients[3:]], rule, base=at, out=tmp_path / "alone.safetensors")
     assert out.read_bytes() == (tmp_path / "alone.safetensors").read_bytes()
 

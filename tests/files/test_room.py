@@ -56,7 +56,7 @@ def test_progress_counts_every_cell_of_every_pass(tmp_path):
     base, models = some_models(3, shapes={"w": (20 * 32768 + 5,)})
     at, clients = write_round(tmp_path, base, models)
     seen = []
-    aggregate_files(clients, invariant, base=at, out=tmp_path / "next", watch=lambda *s: seen.append(s))
+    aggregate_files(clients, invariant, base=at, out=tmp_path / "next", progress=lambda *s: seen.append(s))
     assert seen[-1] == (1, 21, 21)
     assert [done for _, done, _ in seen] == sorted({done for _, done, _ in seen})
 

@@ -1,0 +1,141 @@
+"""A watch over clients whose models lie in files."""
+
+import os
+
+import numpy as np
+import pytest
+
+from holdfast import defend, factions, fedavg, invariant
+from holdfast.core import Memory
+from holdfast.errors import DataError, InputError
+from holdfast.files import aggregate_files, aggregating, load_tensors, save_tensors
+from holdfast.files.opening import StoredTensor
+from holdfast.files.saving import save_memory
+from holdfast.watching import ClientMemory
+
+from .rounds import assert_same
+from .watched import N_ATTACKERS, N, a_base, write_watched
+
+ATTACKERS = tuple(f"c{number:02}" for number in range(N_ATTACKERS))
+
+
+def run_rounds(folder, rule, watch, n_rounds, base=None):
+    """Yield each round of a training over files, with its output and its clients' models."""
+    base = base or a_base()
+    for number in range(1, n_rounds + 1):
+        at, clients, models = write_watched(folder, number, base)
+        out, state = folder / f"next{number}.safetensors", folder / "state.safetensors"
+        said = aggregate_files(clients, rule, base=at, out=out, state=state, seed=5, watch=watch)
+        yield said, out, base, models
+        base = load_tensors(out)
+
+
+@pytest.mark.parametrize("rule", [fedavg, invariant(tau=0.2)], ids=str)
+def test_clients_are_known_by_their_files_names_and_files_give_the_bits_of_the_call_in_memory(rule, tmp_path):
+    watch, state, found = factions(hearing=4.0, rewind=0, false_alarms=0.5), None, []
+    for said, out, base, models in run_rounds(tmp_path, rule, watch, 6):
+        rng = np.random.default_rng(5)
+        result = defend(models, rule, base=base, watch=watch, state=state, rng=rng)
+        state = result.state
+        assert_same(out, result.model)
+        assert said.verdicts == result.verdicts
+        assert said.diagnostics.as_dict() == result.diagnostics.as_dict()
+        found.append((said.is_hearing, said.verdicts.of("expelled")))
+    assert [hearing for hearing, _ in found] == [True, True, True, False, False, False]
+    assert found[-1][1] == ATTACKERS
+    assert [drop.client for drop in said.diagnostics.dropped] == [*ATTACKERS]
+    assert len(said.diagnostics.clients) == N - N_ATTACKERS
+    stored = load_tensors(tmp_path / "state.safetensors")
+    for name, values in state.watch.as_arrays().items():
+        np.testing.assert_array_equal(stored[f"watch.{name}"], values)
+
+
+def test_a_hearing_writes_the_base_and_remembers_the_clients(tmp_path):
+    heard = []
+    for said, out, _, _ in run_rounds(tmp_path, fedavg, factions(hearing=9.0), 2):
+        assert said.is_hearing
+        assert not said.diagnostics.aggregated
+        assert out.read_bytes() == (tmp_path / "round1" / "base.safetensors").read_bytes()
+        heard.append({verdict.heard for verdict in said.verdicts})
+    assert heard == [{1}, {2}]
+
+
+def test_a_rewind_is_left_to_the_caller_who_has_the_first_model(tmp_path):
+    watch = factions(hearing=0.0, false_alarms=0.5)
+    rounds = [said for said, *_ in run_rounds(tmp_path, fedavg, watch, 4)]
+    assert [said.wants_rewind for said in rounds] == [False, False, True, False]
+    wanting = rounds[2]
+    assert wanting.verdicts.of("expelled") == ATTACKERS
+    assert wanting.diagnostics.aggregated  # without them
+    assert not wanting.verdicts.rewound
+    assert wanting.as_dict()["wants_rewind"] is True
+    assert "REWIND: go back to the model from before the first round" in str(wanting)
+    assert "REWIND" not in str(rounds[3])
+
+
+def test_before_the_rule_only_the_sample_is_read(tmp_path, monkeypatch):
+    n_read, read = {}, StoredTensor.read
+
+    def counted(tensor, start, out):
+        n_read[tensor.file.path.stem] = n_read.get(tensor.file.path.stem, 0) + out.size
+        read(tensor, start, out)
+
+    monkeypatch.setattr(StoredTensor, "read", counted)
+    for _ in run_rounds(tmp_path, fedavg, factions(sample=80), 1):
+        pass
+    assert {n_read[name] for name in n_read if name.startswith("c")} == {80}
+
+
+def test_a_file_that_shrinks_before_the_watch_reads_it_is_dropped(tmp_path, monkeypatch):
+    defend_screened = aggregating.defend_screened
+
+    def after_a_deed(*given, **more):
+        os.truncate(tmp_path / "round1" / "clients" / "c07.safetensors", 400)
+        return defend_screened(*given, **more)
+
+    monkeypatch.setattr(aggregating, "defend_screened", after_a_deed)
+    ((said, *_),) = run_rounds(tmp_path, fedavg, factions(hearing=0.0), 1)
+    assert [str(drop) for drop in said.diagnostics.dropped] == [
+        "client c07: holds fewer bytes than when it was opened"
+    ]
+    assert len(said.diagnostics.clients) == N - 1
+    assert "c07" not in {verdict.client for verdict in said.verdicts}
+
+
+def test_a_watch_needs_a_file_to_remember_in(tmp_path):
+    at, clients, _ = write_watched(tmp_path, 1, a_base())
+    with pytest.raises(InputError, match=r"factions remembers the clients between rounds: name a file"):
+        aggregate_files(clients, fedavg, base=at, out=tmp_path / "next", watch=factions())
+    assert not (tmp_path / "next").exists()
+
+
+def test_what_was_remembered_stays_in_a_round_without_the_watch(tmp_path):
+    for _ in run_rounds(tmp_path, fedavg, factions(), 2):
+        pass
+    before = load_tensors(tmp_path / "state.safetensors")
+    at, clients, _ = write_watched(tmp_path, 3, a_base())
+    aggregate_files(clients, fedavg, base=at, out=tmp_path / "next", state=tmp_path / "state.safetensors")
+    after = load_tensors(tmp_path / "state.safetensors")
+    assert {name: values.tobytes() for name, values in after.items()} == {
+        name: values.tobytes() for name, values in before.items()
+    }
+
+
+def test_a_damaged_memory_or_one_that_does_not_fit_is_an_error(tmp_path):
+    for _ in run_rounds(tmp_path, fedavg, factions(), 1):
+        pass
+    state, files = tmp_path / "state.safetensors", {"out": tmp_path / "next", "watch": factions()}
+    at, clients, _ = write_watched(tmp_path, 2, a_base())
+    stored = load_tensors(state)
+    save_tensors(
+        state,
+        stored | {"watch.heard": stored["watch.heard"][1:]},
+        metadata={"holdfast": "state", "rule": "fedavg"},
+    )
+    with pytest.raises(DataError, match="does not fit: this is no memory of clients"):
+        aggregate_files(clients, fedavg, base=at, state=state, **files)
+    many = ClientMemory().with_clients(range(400), 16_384)
+    save_memory(state, fedavg, Memory(watch=many))
+    with pytest.raises(InputError, match=r"the memories of all clients take 27MB, .* allow at least \d+MB"):
+        aggregate_files(clients, fedavg, base=at, state=state, memory="350MB", **files)
+    assert not (tmp_path / "next").exists()
