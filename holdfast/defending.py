@@ -16,7 +16,7 @@ from .diagnostics import Diagnostics
 from .errors import InputError, NonFiniteError, TooFewClientsError
 from .screening import Screened, fitting
 from .updates.forms import BUFFERS
-from .updates.layout import Layout, NotFiniteError, Unfit, all_finite, layers_of, moved, widened
+from .updates.layout import Layer, Layout, NotFiniteError, Unfit, all_finite, layers_of, moved, widened
 from .watching import Verdicts, Watched
 
 __all__ = ["Defended", "defend", "defend_screened"]
@@ -126,9 +126,9 @@ def defend_screened(
     _check_callers(state, rng, min_clients)
     memory = state or Memory()
     inputs = {"previous": memory.previous, "reference": reference, "rng": rng, "params": params}
-    if watch is None or not found.clients:
+    found, watched = (found, None) if watch is None else _watched(found, watch, memory, rng)
+    if watched is None:
         return _ruled(bound, found, memory, inputs, min_clients, apply)
-    found, watched = _watched(found, watch, memory, rng)
     memory = replace(memory, watch=watched.state, start=_start_kept(found, memory, watched))
     for verdict in watched.verdicts.changed:
         log.warning("%s", verdict)
@@ -144,14 +144,15 @@ def defend_screened(
 
 def _watched(
     found: Screened, watch: Watch, memory: Memory, rng: np.random.Generator | None
-) -> tuple[Screened, Watched]:
-    """Return what the watch says of the round, and the round without rows that it cannot read."""
+) -> tuple[Screened, Watched | None]:
+    """Return the round without rows that the watch cannot read, and what it says of the others, if any."""
     bound = bind(watch, "watch")
-    while True:
+    while found.clients:
         try:
             return found, bound.run(found.rows, clients=found.clients, state=memory.watch, rng=rng)
         except NonFiniteError as error:
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
+    return found, None
 
 
 def _start_kept(found: Screened, memory: Memory, watched: Watched) -> Any:
@@ -160,24 +161,30 @@ def _start_kept(found: Screened, memory: Memory, watched: Watched) -> Any:
         return None
     if memory.start is not None:
         return memory.start
-    buffers = combined_buffers((), base=found.own_buffers)
-    return {
-        "params": found.rows.layout.flat(_in_one(found.rows.layout, found.params), name="base"),
-        **buffers,
+    wide = found.rows.layout.compute_dtype
+    buffers = {
+        f"buffers.{name}": np.array(Layer.read(own, floats_only=False)[1])
+        for name, own in found.own_buffers.items()
     }
+    return {"params": np.concatenate([widened(own.reshape(-1), wide) for own in found.params]), **buffers}
 
 
 def _rewound(bound: Rule, found: Screened, memory: Memory) -> Defended:
     """Return the model from before anything was applied; the rule starts anew, too."""
     assert found.form is not None
-    layout = found.rows.layout
+    layout, wide = found.rows.layout, found.rows.layout.compute_dtype
     log.warning("back to the start: clients who had a say since then are expelled")
-    buffers = {name: values for name, values in memory.start.items() if name != "params"}
-    _, own, _ = layers_of(_in_one(layout, found.params))
-    start = layout.restored(memory.start["params"])
-    _, params, _ = layers_of(start)
-    wide = layout.compute_dtype
-    steps = [widened(new, wide) - widened(old, wide) for new, old in zip(params, own, strict=True)]
+    start = np.split(memory.start["params"].copy(), layout.offsets[1:-1])
+    with np.errstate(over="ignore"):
+        steps = [new - widened(own.reshape(-1), wide) for new, own in zip(start, found.params, strict=True)]
+    params, moves = (
+        [layer.restored(values) for layer, values in zip(layout.layers, flat, strict=True)]
+        for flat in (start, steps)
+    )
+    buffers = {
+        name: Layer.read(own, floats_only=False)[0].wrapped(memory.start[f"buffers.{name}"].copy())
+        for name, own in found.own_buffers.items()
+    }
     changes = {name: difference(new, found.own_buffers[name]) for name, new in buffers.items()}
     said = Diagnostics(
         rule=bound.name,
@@ -187,16 +194,11 @@ def _rewound(bound: Rule, found: Screened, memory: Memory) -> Defended:
     )
     return Defended(
         found.form.joined(params, buffers),
-        found.form.joined(steps, changes),
+        found.form.joined(moves, changes),
         Memory(watch=memory.watch),
         _told(bound, replace(found, clients=()), said),
         buffers,
     )
-
-
-def _in_one(layout: Layout, params: Sequence[Any]) -> Any:
-    """Return the server's parameters in the form of one update: one array, or layer by layer."""
-    return params[0] if layout.is_single else params
 
 
 def _ruled(

@@ -90,7 +90,7 @@ def factions(
     if before.seed < 0:
         fresh = np.random.default_rng() if rng is None else rng
         before = replace(before, seed=int(fresh.integers(2**31)))
-    values = rows.at(sample_of(rows.dim, size=sample, seed=before.seed)).astype(np.float32)
+    values = rows.at(sample_of(rows.dim, size=sample, seed=before.seed))
     rows.refuse(np.asarray(~np.isfinite(values).all(axis=1)))
     told = with_round(before, values, names).limited(most_clients, names)
     needed = evidence_needed(false_alarms)

@@ -68,6 +68,11 @@ class ClientMemory:
         """How many clients were heard so far."""
         return len(self.clients)
 
+    @property
+    def n_bytes(self) -> int:
+        """How much memory the rows take, at most."""
+        return sum(row.nbytes for row in self.views.flat)
+
     @cached_property
     def positions(self) -> dict[Name, int]:
         """Where each client is."""
@@ -169,12 +174,11 @@ def sample_of(dim: int, *, size: int, seed: int) -> NDArray[np.int64]:
     """
     if dim <= size:
         return np.arange(dim)
-    n_runs = dim // RUN
-    runs = np.random.default_rng(seed).choice(n_runs, size=max(1, size // RUN), replace=False)
-    return (np.sort(runs)[:, None] * RUN + np.arange(RUN)).ravel()
+    runs = np.random.default_rng(seed).choice(max(1, dim // RUN), size=max(1, size // RUN), replace=False)
+    return (np.sort(runs)[:, None] * RUN + np.arange(min(RUN, size))).ravel()
 
 
-def with_round(memory: ClientMemory, values: NDArray[np.float32], clients: Sequence[Name]) -> ClientMemory:
+def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> ClientMemory:
     """Return the memory after a round in which these clients sent these values; it counts the round.
 
     The deviation of a client is measured from the trimmed mean of those who are not expelled, in units of a
@@ -199,7 +203,7 @@ def with_round(memory: ClientMemory, values: NDArray[np.float32], clients: Seque
     heard, last = memory.heard.copy(), memory.last.copy()
     heard[where] += 1
     last[where] = memory.round
-    deviations = _Deviations(values, values[crowd])
+    deviations = _Deviations(np.clip(values, -FARTHEST, FARTHEST).astype(np.float32), crowd)
     lengths = np.array([deviations.lengths(row) for row in range(len(values))])
     limits = LONGEST * np.median(lengths[crowd], axis=0)
     shares = np.minimum(1.0, limits / np.maximum(lengths, 1e-300))
@@ -216,18 +220,18 @@ def with_round(memory: ClientMemory, values: NDArray[np.float32], clients: Seque
 class _Deviations:
     """How far values lie from the crowd's trimmed mean, in units of the usual distance: a row at a time."""
 
-    def __init__(self, values: NDArray[np.float32], crowd: NDArray[np.float32]) -> None:
-        n, crowd = len(crowd), np.clip(crowd, -FARTHEST, FARTHEST)
-        self.values = values
-        self.middle = kernels.trimmed_mean(rows_of(crowd), n_trimmed=n // 4).update
-        distance = np.abs(np.subtract(crowd, self.middle, out=crowd), out=crowd)
+    def __init__(self, values: NDArray[np.float32], crowd: NDArray[np.bool_]) -> None:
+        self.values, told = values, values[crowd]
+        n = len(told)
+        self.middle = kernels.trimmed_mean(rows_of(told), n_trimmed=n // 4).update
+        distance = np.abs(np.subtract(told, self.middle, out=told), out=told)
         usual = kernels.trimmed_mean(rows_of(distance), n_trimmed=(n - 1) // 2).update.astype(np.float64)
         moving = usual[usual > 0]
         self.unit = np.maximum(1.5 * usual, 0.1 * float(np.median(moving)) if len(moving) else 1.0)
 
     def cut(self, row: int) -> list[NDArray[np.float64]]:
         """Return a row's deviations, as each view cuts them off."""
-        far = np.clip(self.values[row], -FARTHEST, FARTHEST).astype(np.float64)
+        far = self.values[row].astype(np.float64)
         far -= self.middle
         far /= self.unit
         return [np.clip(far, -cut, cut) for cut in CUTS]
