@@ -1,4 +1,4 @@
-"""holdfast advise: which alpha and tau, what they guarantee, what they cost."""
+"""holdfast advise: which alpha and tau, what they guarantee, what they cost, and what a watch would see."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..theory import Advice, advise
-from ..theory.advice_text import percent, region_text
+from ..theory.advice_text import percent, region_text, watch_text
 from .shown import errors_shown
 
 __all__ = ["advise_command"]
@@ -29,6 +29,9 @@ def advise_command(
     learning: Annotated[
         float, typer.Option(help="Share of rounds in which an attacked coordinate should learn.")
     ] = 0.5,
+    strength: Annotated[
+        float, typer.Option(help="How far attackers stand off in a round, in deviations of honest clients.")
+    ] = 3.0,
     plot: Annotated[Path | None, typer.Option(help="Draw the feasible settings into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
@@ -42,6 +45,7 @@ def advise_command(
             flip=flip,
             risk=risk,
             learning=learning,
+            strength=strength,
         )
         if plot is not None:
             from ..report.advice_figure import draw_region
@@ -73,6 +77,9 @@ def _show(advice: Advice, console: Console) -> None:
     console.print(_bullets(advice.guarantees))
     console.print("\n[bold]Feasible[/bold]")
     console.print(_bullets([region_text(federation, advice.region)]))
+    console.print("\n[bold]Watched[/bold]")
+    seen = watch_text(federation, strength=advice.strength, n_rounds=advice.rounds_until_seen)
+    console.print(_bullets([seen]))
     console.print("", _table(advice), sep="\n")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from .federation import Assessment, Federation
 
-__all__ = ["guarantees", "percent", "problems", "region_text"]
+__all__ = ["guarantees", "percent", "problems", "region_text", "watch_text"]
 
 
 def guarantees(federation: Federation, found: Assessment) -> Iterator[str]:
@@ -63,6 +63,18 @@ def region_text(federation: Federation, region: tuple[tuple[int, int], ...]) -> 
     return (
         f"alpha {_span(strict.alpha, wide.alpha)} (trim {_span(trims[0], trims[-1])} at each end) and tau"
         f" {_span(wide.tau, strict.tau)} ({_span(masks[0], masks[-1])} against{never})"
+    )
+
+
+def watch_text(federation: Federation, *, strength: float, n_rounds: int | None) -> str:
+    """Return in one sentence after how many rounds a watch sees the attackers; None stands for never."""
+    condition = f"if they stand off by {strength:g} deviations of the honest clients in each"
+    if n_rounds is None:
+        return f"a watch (factions) never sees the {federation.n_malicious} attackers, {condition}"
+    late = f", later than the training of {federation.n_rounds} ends" * (n_rounds > federation.n_rounds)
+    return (
+        f"a watch (factions) sees the {federation.n_malicious} attackers after about {n_rounds} rounds{late},"
+        f" {condition}"
     )
 
 

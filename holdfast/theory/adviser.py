@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..aggregators.invariant import PUBLISHED
+from ..watching import rounds_until_seen
 from .advice_text import guarantees, problems
 from .checks import in_range
 from .federation import Assessment, Federation
@@ -30,6 +31,8 @@ class Advice:
     region: tuple[tuple[int, int], ...]
     guarantees: tuple[str, ...]  # of the recommended settings, each with what it assumes
     problems: tuple[str, ...]
+    strength: float  # how far attackers stand off in a round, in deviations of the honest clients
+    rounds_until_seen: int | None  # by a watch, if they are that strong; None: never
 
     @property
     def within_risk(self) -> bool:
@@ -65,16 +68,20 @@ def advise(
     flip: float = 0.1,
     risk: float = 0.01,
     learning: float = 0.5,
+    strength: float = 3.0,
 ) -> Advice:
     """Return the settings of `invariant` for this federation; without `n_per_round`, all clients take part.
 
     tau is the strictest that lets an attacked coordinate learn in the share `learning` of the rounds, if the
     chance that it is ever turned is then at most `risk`. alpha trims the least that makes every direction
-    sure and keeps the chance that any round has more attackers than are trimmed at most `risk`.
+    sure and keeps the chance that any round has more attackers than are trimmed at most `risk`. `strength` is
+    for the watch alone: see `holdfast.watching.rounds_until_seen`.
 
     >>> advice = advise(n_clients=100, n_malicious=10, n_per_round=15)
     >>> advice.settings, advice.within_risk
     ({'tau': 0.6, 'alpha': 0.46}, True)
+    >>> advice.rounds_until_seen > 100 / 15  # not before everybody was heard
+    True
     """
     in_range("risk", risk, 0, 1, open_low=True)
     in_range("learning", learning, 0, 1)
@@ -103,4 +110,11 @@ def advise(
         region=tuple((k, m) for k in trims.tolist() for m in masks.tolist() if m <= k),
         guarantees=tuple(guarantees(federation, recommended)),
         problems=tuple(problems(federation, recommended, risk)),
+        strength=strength,
+        rounds_until_seen=rounds_until_seen(
+            n_clients=n_clients,
+            n_per_round=federation.n_per_round,
+            n_attackers=n_malicious,
+            strength=strength,
+        ),
     )

@@ -32,6 +32,15 @@ def test_json_is_json():
     stored = json.loads(run(*CIFAR, "--json").stdout)
     assert stored["settings"] == {"tau": 0.5, "alpha": 0.45}
     assert stored["within_risk"] is False
+    assert stored["strength"] == 3.0
+    assert stored["rounds_until_seen"] > 5
+
+
+def test_how_soon_a_watch_would_see_the_attackers_is_said():
+    text = " ".join(run(*CIFAR, "--strength", "4").output.split())
+    assert "sees the 20 attackers after about" in text
+    assert "if they stand off by 4 deviations of the honest clients in each" in text
+    assert "never sees the 20 attackers" in " ".join(run(*CIFAR, "--strength", "0.1").output.split())
 
 
 def test_plot_draws_the_region(tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 
 from holdfast.theory import Assessment, Federation
-from holdfast.theory.advice_text import guarantees, percent, problems, region_text
+from holdfast.theory.advice_text import guarantees, percent, problems, region_text, watch_text
 
 
 def test_an_unsure_direction_is_said_to_be_none():
@@ -36,6 +36,24 @@ def test_an_empty_region_is_named():
     assert "never more against than are trimmed" in region_text(
         Federation(30, 5, 30), ((5, 5), (6, 5), (6, 6))
     )
+
+
+@pytest.mark.parametrize(
+    ("n_rounds", "when"),
+    [
+        (12, "after about 12 rounds, if"),
+        (31, "after about 31 rounds, later than the training of 30 ends, if"),
+    ],
+)
+def test_when_a_watch_sees_the_attackers_is_told_beside_how_long_the_training_is(n_rounds, when):
+    text = watch_text(Federation(50, 10, 20, n_rounds=30), strength=2.5, n_rounds=n_rounds)
+    assert f"sees the 10 attackers {when}" in text
+    assert "by 2.5 deviations" in text
+
+
+def test_attackers_whom_no_watch_sees_are_said_not_to_be():
+    text = watch_text(Federation(9, 2, 9), strength=3.0, n_rounds=None)
+    assert text.startswith("a watch (factions) never sees the 2 attackers")
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,15 @@ def test_the_advice_is_plain_numbers_for_json():
     assert stored["region"] == [{"n_trimmed": 7, "n_against": m} for m in (2, 3, 4)]
 
 
+def test_a_watch_sees_more_attackers_stronger_ones_and_those_heard_more_often_sooner():
+    few, many = advise(**TWITTER).rounds_until_seen, advise(**CIFAR).rounds_until_seen
+    assert few > many > 100 / 20
+    assert advise(**CIFAR | {"n_per_round": 50}).rounds_until_seen < many
+    assert advise(**CIFAR, strength=6.0).rounds_until_seen < many
+    assert advise(**CIFAR, strength=0.1).rounds_until_seen is None
+    assert advise(n_clients=9, n_malicious=2).rounds_until_seen is None
+
+
 @pytest.mark.slow
 def test_ten_thousand_clients_per_round_are_advised():
     advice = advise(n_clients=50_000, n_malicious=10_000, n_per_round=10_000)
@@ -122,6 +131,7 @@ def test_ten_thousand_clients_per_round_are_advised():
         ({"n_malicious": 50}, "no setting helps: 50 of 100"),
         ({"risk": 0.0}, "risk must be finite and above 0, at most 1; got 0"),
         ({"learning": 2}, "learning must be .* got 2"),
+        ({"strength": 0.0}, "strength, in deviations, must be above 0; got 0"),
     ],
 )
 def test_impossible_requests_get_a_clear_answer(wrong, says):
