@@ -15,6 +15,7 @@ from .main_tables import TABLE1, TABLE4, TABLE5
 from .other_claims import OTHER_CLAIMS
 from .own_tables import OWN_TABLES
 from .table import REAL, TASKS, Table
+from .watch_tables import MINORITIES, WATCH_TABLES
 
 __all__ = ["CLAIMS", "COLUMNS", "EXPERIMENTS", "experiments_named", "judge_claims"]
 
@@ -22,11 +23,11 @@ __all__ = ["CLAIMS", "COLUMNS", "EXPERIMENTS", "experiments_named", "judge_claim
 CLAIMS = (*MAIN_CLAIMS, *OTHER_CLAIMS)
 
 #: The tasks that there are experiments on.
-COLUMNS = (*TASKS, *REAL)
+COLUMNS = (*TASKS, *REAL, *MINORITIES)
 
 #: Every experiment by name; called with scale, n_seeds and tasks, it has its runs.
 EXPERIMENTS: Mapping[str, Table] = MappingProxyType(
-    {table.name: table for table in (TABLE1, TABLE4, TABLE5, *CIFAR10_TABLES, *OWN_TABLES)}
+    {table.name: table for table in (TABLE1, TABLE4, TABLE5, *CIFAR10_TABLES, *OWN_TABLES, *WATCH_TABLES)}
 )
 
 

@@ -15,16 +15,16 @@ from .crowds import N_SEARCHED, NOISE, NOISE_AT
 
 __all__ = ["chance_of_false_alarm", "evidence_needed", "in_common_units", "rounds_until_seen"]
 
-#: In a training of honest clients, the strongest evidence exceeds x with a chance of about exp(-x / SCALE).
-SCALE = 0.2171  # 1 / log(100)
+#: In a training of honest clients, the strongest evidence exceeds x with a chance of exp((FREE - x) / SCALE).
+FREE, SCALE = 0.62, 0.092
 #: What honest clients may reach in nats: so many, and more per client, because their deviations are no
 #: Gaussian noise; and more still, by a factor, where they share more than a part of their deviations.
-BASE, PER_CLIENT = 14.5, 0.08
+BASE, PER_CLIENT = 12.5, 0.12
 SHARED, PER_SHARED = 0.15, 4.0
 
 
 def in_common_units(strength: float, *, n_clients: int, shared: float) -> float:
-    """Return a faction's strength, in nats, as a multiple of what honest clients hardly ever reach.
+    """Return a faction's strength, in nats, as a multiple of what honest clients seldom exceed.
 
     >>> in_common_units(37.0, n_clients=50, shared=0.1), in_common_units(37.0, n_clients=50, shared=0.4)
     (2.0, 1.0)
@@ -36,10 +36,10 @@ def in_common_units(strength: float, *, n_clients: int, shared: float) -> float:
 def chance_of_false_alarm(evidence: float) -> float:
     """Return how likely a training of honest clients alone shows such evidence against anybody.
 
-    >>> chance_of_false_alarm(0.0), round(chance_of_false_alarm(1.0), 2)
+    >>> chance_of_false_alarm(0.0), round(chance_of_false_alarm(1.04), 2)
     (1.0, 0.01)
     """
-    return min(1.0, math.exp(-evidence / SCALE))
+    return math.exp(min(0.0, (FREE - evidence) / SCALE))
 
 
 def evidence_needed(false_alarms: float) -> float:
@@ -50,7 +50,7 @@ def evidence_needed(false_alarms: float) -> float:
     """
     if not 0 < false_alarms < 1:
         raise InputError(f"false_alarms, a share of trainings, must be in (0, 1); got {false_alarms!r}")
-    return SCALE * math.log(1 / false_alarms)
+    return FREE + SCALE * math.log(1 / false_alarms)
 
 
 def rounds_until_seen(
@@ -58,7 +58,7 @@ def rounds_until_seen(
     n_clients: int,
     n_per_round: int,
     n_attackers: int,
-    strength: float = 3.0,
+    strength: float = 6.0,
     false_alarms: float = 0.01,
 ) -> int | None:
     """Return after how many rounds a faction of this size is seen; None if it never is.
@@ -67,7 +67,7 @@ def rounds_until_seen(
     clients in one round along that line. It grows with the root of how often a client was heard.
 
     >>> rounds_until_seen(n_clients=50, n_per_round=20, n_attackers=10)
-    15
+    5
     >>> rounds_until_seen(n_clients=12, n_per_round=12, n_attackers=2, strength=0.5) is None
     True
     """
