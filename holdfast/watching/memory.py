@@ -68,11 +68,6 @@ class ClientMemory:
         """How many clients were heard so far."""
         return len(self.clients)
 
-    @property
-    def n_bytes(self) -> int:
-        """How much memory the rows take, at most."""
-        return sum(row.nbytes for row in self.views.flat)
-
     @cached_property
     def positions(self) -> dict[Name, int]:
         """Where each client is."""
