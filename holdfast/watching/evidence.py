@@ -17,6 +17,7 @@ __all__ = ["chance_of_false_alarm", "evidence_needed", "in_common_units", "round
 
 #: In a training of honest clients, the strongest evidence exceeds x with a chance of exp((FREE - x) / SCALE).
 FREE, SCALE = 0.62, 0.092
+LEAST_CHANCE = 0.001
 #: What honest clients may reach in nats: so many, and more per client, because their deviations are no
 #: Gaussian noise; and more still, by a factor, where they share more than a part of their deviations.
 BASE, PER_CLIENT = 12.5, 0.12
@@ -36,10 +37,12 @@ def in_common_units(strength: float, *, n_clients: int, shared: float) -> float:
 def chance_of_false_alarm(evidence: float) -> float:
     """Return how likely a training of honest clients alone shows such evidence against anybody.
 
-    >>> chance_of_false_alarm(0.0), round(chance_of_false_alarm(1.04), 2)
-    (1.0, 0.01)
+    Never less than one in a thousand: too few trainings were measured to say more.
+
+    >>> chance_of_false_alarm(0.0), round(chance_of_false_alarm(1.04), 2), chance_of_false_alarm(9.0)
+    (1.0, 0.01, 0.001)
     """
-    return math.exp(min(0.0, (FREE - evidence) / SCALE))
+    return max(LEAST_CHANCE, math.exp(min(0.0, (FREE - evidence) / SCALE)))
 
 
 def evidence_needed(false_alarms: float) -> float:

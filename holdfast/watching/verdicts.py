@@ -15,8 +15,8 @@ class Verdict:
 
     `false_alarm` is the chance that a training of honest clients alone shows as much against anybody.
 
-    >>> print(Verdict("bob", "expelled", heard=4, false_alarm=2e-6, faction=1, since=6))
-    client bob: expelled since round 6, votes with faction 1 (heard 4 times, false alarm: 1 in 500,000)
+    >>> print(Verdict("bob", "expelled", heard=4, false_alarm=0.002, faction=1, since=6))
+    client bob: expelled since round 6, votes with faction 1 (heard 4 times, false alarm: 1 in 500)
     """
 
     client: Any
@@ -91,6 +91,4 @@ def _odds(chance: float) -> str:
     """Return a small chance as people say it."""
     if chance >= 0.5:
         return "likely"
-    n = 1 / max(chance, 1e-9)
-    rounded = float(f"{n:.1g}")
-    return f"1 in {rounded:,.0f}" if chance > 1e-9 else "below 1 in 1,000,000,000"
+    return f"1 in {float(f'{1 / chance:.1g}'):,.0f}" + (" or less" if chance <= 0.001 else "")
