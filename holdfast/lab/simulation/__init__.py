@@ -149,7 +149,9 @@ class _Round:
         """Return how many attackers, and how many honest clients, are expelled."""
         if verdicts is None:
             return {}
-        expelled = np.array(verdicts.of("expelled"), dtype=np.intp) % self.world.run.task.n_clients
+        # A client that whitewashes itself has several ids.
+        ids = np.array(verdicts.of("expelled"), dtype=np.intp)
+        expelled = np.unique(ids % self.world.run.task.n_clients)
         guilty = np.isin(expelled, self.world.malicious)
         return {"n_found": int(guilty.sum()), "n_wronged": int((~guilty).sum())}
 
