@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test quick test-nvflare check bench bench-files bench-flower bench-simulation docs clean
+.PHONY: demo test quick test-nvflare check bench bench-files bench-flower bench-honest bench-simulation docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -43,6 +43,9 @@ bench: $(BENCH)/.ready
 
 bench-flower: $(BENCH)/.ready
 	FLWR_TELEMETRY_ENABLED=0 $(BENCH)/bin/python -m benchmarks.flower
+
+bench-honest: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.false_alarms
 
 bench-simulation: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks.simulation

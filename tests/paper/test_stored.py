@@ -7,6 +7,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from holdfast.paper import experiments_named
 from holdfast.paper.evidence import STUDIES, evidence
 from holdfast.paper.experiment import runs_folder, runs_of
@@ -68,8 +70,9 @@ def measured():
     return evidence(["all"], RESULTS)
 
 
-def test_the_tables_of_the_page_are_made_from_the_stored_results():
-    page = (DOCS / "results.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["results.md", "watch.md"])
+def test_the_tables_of_the_page_are_made_from_the_stored_results(name):
+    page = (DOCS / name).read_text(encoding="utf-8")
     assert page.count(":start -->") >= 4
     assert runpy.run_path(str(DOCS / "fill.py"))["filled"](page, measured()) == page
 
