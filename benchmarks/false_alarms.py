@@ -1,7 +1,7 @@
 """How often does the watch expel honest clients? Federations without attackers, watched: `make bench-honest`.
 
-Tasks, splits from i.i.d. to one or two classes per client, 20 to 200 clients, several seeds. Plain averaging trains; the
-watch only reports. One line of JSON per training, appended, so that a run that was stopped resumes.
+Tasks, splits from i.i.d. to one or two classes per client, 20 to 200 clients, several seeds. Plain averaging
+trains; the watch only reports. One line of JSON per training is appended: a run that was stopped resumes.
 """
 
 import argparse
@@ -96,9 +96,8 @@ def main() -> None:
             file.write(json.dumps(line) + "\n")
     for split in SPLITS:
         some = [line for line in done if line["split"] == split]
-        print(
-            f"{split}: {sum(line['expelled'] > 0 for line in some)} of {len(some)} trainings with a false alarm"
-        )
+        n_false = sum(line["expelled"] > 0 for line in some)
+        print(f"{split}: {n_false} of {len(some)} trainings with a false alarm")
 
 
 if __name__ == "__main__":
