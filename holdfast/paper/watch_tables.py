@@ -44,6 +44,9 @@ WATCHED = tuple(row for row in DEFENCES if "+" in row[1])
 #: The tasks on which the distributed trigger is defined.
 DISTRIBUTED = ("phishing", "digits", "cifar10", *REAL)
 
+#: A watch that changes nothing.
+REPORTS = {"factions.mode": "report"}
+
 
 def _rows(attack: str, tasks: tuple[str, ...] | None = None) -> tuple[Row, ...]:
     names = ("fedavg", "trimmed_mean", "krum_trimmed_mean", "invariant")
@@ -91,15 +94,11 @@ WATCH_TABLES = (
             Row("No attack", "fedavg", share=0.0),
             Row("No attack: trimmed mean", "trimmed_mean", share=0.0),
             Row("No attack: invariant", "invariant", share=0.0),
-            Row("No attack: watch, trimmed mean", "factions+trimmed_mean", share=0.0),
-            Row(
-                "No attack: watch that reports, trimmed mean",
-                "factions+trimmed_mean",
-                share=0.0,
-                settings={"factions.mode": "report"},
-            ),
+            Row("No attack: watch, FedAvg", "factions+fedavg", share=0.0),
+            Row("No attack: watch that reports, FedAvg", "factions+fedavg", settings=REPORTS, share=0.0),
             Row("FedAvg", "fedavg"),
             Row("Trimmed mean", "trimmed_mean"),
+            Row("Watch, FedAvg", "factions+fedavg"),
             Row("Watch, trimmed mean", "factions+trimmed_mean"),
         ),
         tasks=MINORITIES,
