@@ -11,6 +11,9 @@ __all__ = ["leading_directions", "refined_splits"]
 
 Array = NDArray[Any]
 
+#: What is left of a column that others span is no direction, if it is shorter by this factor.
+DUST = 1e-10
+
 
 @compiled
 def leading_directions(gram: Array, basis: Array, n_steps: int) -> None:
@@ -29,6 +32,7 @@ def leading_directions(gram: Array, basis: Array, n_steps: int) -> None:
             for other in range(n - n % 4, n):
                 for j in range(k):
                     row[j] += gram[i, other] * basis[other, j]
+        longest = 0.0
         for j in range(k):
             for before in range(j):
                 overlap = 0.0
@@ -40,8 +44,9 @@ def leading_directions(gram: Array, basis: Array, n_steps: int) -> None:
             for i in range(n):
                 square += turned[i, j] * turned[i, j]
             length = np.sqrt(square)
+            longest = max(longest, length)
             for i in range(n):
-                turned[i, j] = turned[i, j] / length if length > 0.0 else 0.0
+                turned[i, j] = turned[i, j] / length if length > DUST * longest else 0.0
         basis[:] = turned
 
 

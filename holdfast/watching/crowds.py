@@ -144,8 +144,8 @@ def shared_part(view: Wholes) -> float:
     0.9
     """
     n = min(len(view), N_FOR_DIRECTIONS)
-    gram = _centred(whole.gram(view[:n]), np.full(n, 1 / n))
-    explained = np.zeros(n)
+    products = whole.gram(view[:n])
+    gram, explained = _centred(products, np.full(n, 1 / n)), np.zeros(n)
 
     def explain(fold: int) -> None:
         tried = np.arange(n) % N_FOLDS == fold
@@ -159,7 +159,8 @@ def shared_part(view: Wholes) -> float:
     for _ in in_order(explain, range(N_FOLDS)):
         pass
     own = np.diag(gram)
-    return float(np.median(explained[own > 0] / own[own > 0])) if (own > 0).any() else 0.0
+    deviates = own > 1e-10 * np.diag(products).max()  # the rest is what rounding leaves of nothing
+    return float(np.median(explained[deviates] / own[deviates])) if deviates.any() else 0.0
 
 
 def _centred(products: Array, share: Array) -> Array:

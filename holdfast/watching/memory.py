@@ -240,7 +240,7 @@ def _names_in(text: NDArray[np.uint8]) -> tuple[Name, ...]:
     """Return the clients' ids; a ValueError if these are none."""
     try:
         names = json.loads(text.tobytes())
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"this is no memory of clients: {error}") from None
     if not isinstance(names, list) or not all(type(name) in (int, str) for name in names):
         raise ValueError("this is no memory of clients: it has no ids")

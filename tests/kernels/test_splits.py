@@ -147,3 +147,10 @@ def test_there_are_no_more_directions_than_a_matrix_has():
     assert not leading_directions(np.zeros((5, 5)), 2).any()
     one = leading_directions(np.outer([3.0, 4.0, 0.0], [3.0, 4.0, 0.0]), 1)
     np.testing.assert_allclose(np.abs(one.ravel()), [0.6, 0.8, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 7])
+def test_no_direction_is_made_of_what_rounding_leaves(rank):
+    rows = np.random.default_rng(rank).integers(-9, 9, size=(40, rank)).astype(float)
+    found = leading_directions(rows @ rows.T, 12)
+    np.testing.assert_allclose(found.T @ found, np.diag([1.0] * rank + [0.0] * (12 - rank)), atol=1e-9)
