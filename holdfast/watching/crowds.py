@@ -86,7 +86,8 @@ def main_points(
     """
     n = len(view)
     some = np.linspace(0, n - 1, min(n, N_FOR_DIRECTIONS)).astype(int)
-    rows, share, roots = view[some], weights[some] / weights[some].sum(), np.sqrt(weights[some])
+    rows, roots = view[some], np.sqrt(weights[some])
+    share = weights[some] / max(weights[some].sum(), 1.0)  # nobody at all was heard in rounds of very few
     gram = _centred(whole.gram(rows) if gram is None else gram, share) * roots[:, None] * roots
     k = min(N_DIRECTIONS, max(1, n // PER_DIRECTION), len(some))
     directions = leading_directions(gram, k) * roots[:, None]

@@ -40,7 +40,7 @@ def test_plotters_are_found_when_a_part_takes_part():
     assert expelled(told(some_clients(federation, 20, 30))[-1]) == set(federation.plotters)
 
 
-@pytest.mark.parametrize("n", [10, 11, 14, 20, 30, 60, 100, 200, 300])
+@pytest.mark.parametrize("n", [10, 11, 14, 20, 30, 60, 100, 150, pytest.param(300, marks=pytest.mark.slow)])
 def test_honest_clients_are_not_expelled(n):
     for seed in range(2):
         for watched in told(all_clients(Federation(n=n, dim=150, seed=seed), 7)):
@@ -187,10 +187,10 @@ def test_a_few_clients_are_listened_to_and_nobody_is_judged(n):
     assert len(said[-1].verdicts.clients) == n
 
 
-def test_ten_thousand_new_ids_are_forgotten_again():
+def test_new_ids_are_forgotten_again():
     federation, state = Federation(n=100, dim=16), None
-    for start in range(0, 10_000, 100):
-        clients = [f"{start + i} {'x' * 1000}" for i in range(100)]
+    for start in range(0, 2_000, 100):
+        clients = [f"{start + i} {'x' * 10_000}" for i in range(100)]
         (watched,) = told([(federation.updates(), clients)], factions(most_clients=50, sample=8), state)
         state = watched.state
         assert state.n_clients == 100  # those present are never forgotten

@@ -166,6 +166,15 @@ def test_those_not_heard_for_longest_are_forgotten_first_and_nobody_who_is_prese
     assert again.heard[again.positions[0]] == 1
 
 
+def test_ten_thousand_new_ids_take_no_more_room_than_those_that_are_kept():
+    memory, federation = ClientMemory(), Federation(n=500, dim=8)
+    for start in range(0, 10_000, 500):
+        clients = [f"{start + i}" for i in range(500)]
+        memory = with_round(memory, federation.updates(), clients).limited(700, clients)
+    assert memory.n_clients == 700
+    assert memory.as_arrays()["views"].shape == (N_VIEWS, 700, 8)
+
+
 @pytest.mark.parametrize(
     ("client", "name"),
     [
