@@ -22,6 +22,7 @@ from .watching import Verdicts, Watched
 __all__ = ["Defended", "defend", "defend_screened"]
 
 log = logging.getLogger("holdfast")
+verdict_log = logging.getLogger("holdfast.verdicts")
 
 #: Makes the next model of an update and the next buffers.
 Apply = Callable[[Any, Mapping[str, Any]], Any]
@@ -131,7 +132,7 @@ def defend_screened(
         return _ruled(bound, found, memory, inputs, min_clients, apply)
     memory = replace(memory, watch=watched.state, start=_start_kept(found, memory, watched))
     for verdict in watched.verdicts.changed:
-        log.warning("%s", verdict)
+        verdict_log.warning("%s", verdict)
     if watched.holds:
         why = "this is a hearing: nothing is applied until all were heard"
         result = _unchanged(bound, found, memory, why, apply, is_expected=True)
@@ -173,7 +174,7 @@ def _rewound(bound: Rule, found: Screened, memory: Memory) -> Defended:
     """Return the model from before anything was applied; the rule starts anew, too."""
     assert found.form is not None
     layout, wide = found.rows.layout, found.rows.layout.compute_dtype
-    log.warning("back to the start: clients who had a say since then are expelled")
+    verdict_log.warning("back to the start: clients who had a say since then are expelled")
     start = np.split(memory.start["params"].copy(), layout.offsets[1:-1])
     with np.errstate(over="ignore"):
         steps = [new - widened(own.reshape(-1), wide) for new, own in zip(start, found.params, strict=True)]

@@ -1,6 +1,8 @@
 """`holdfast demo`: a backdoor planted, and stopped, on two tasks in a minute."""
 
 import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,16 +25,16 @@ def demo(
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
     rounds: options.Rounds = None,
 ) -> None:
-    """Train two models with malicious clients among the others, under five rules of the server."""
+    """Train two models with malicious clients among the others, under four defences of the server."""
     console = Console(highlight=False)
     with errors_shown():
         _check_everything(out)
         console.print(
-            "Many clients train one model; a fifth of them plants a backdoor. Which rule of the server keeps"
-            " it out?\nTwelve short trainings, about a minute ..."
+            "Many clients train one model; a fifth of them plants a backdoor. Which defence of the server"
+            " keeps it out?\nTen short trainings, about a minute ..."
         )
         from .._support.atomic import write_whole
-        from ..paper.demo import RULES, demo_experiments, demo_verdicts
+        from ..paper.demo import DEFENCES, demo_experiments, findings
         from ..paper.experiment import document, runs_folder, runs_of
         from ..report.figures import draw_curves
         from ..report.pages import demo_page
@@ -40,13 +42,19 @@ def demo(
 
         experiments, results = demo_experiments(seed=seed, n_rounds=rounds), out / "results"
         make_with_progress(runs_of(experiments).values(), runs_folder(results))
-        found = document(experiments, results, scale="cpu")
-        verdicts = [demo_verdicts(one) for one in found["experiments"]]
-        for one, words in zip(found["experiments"], verdicts, strict=True):
-            console.print(_table(one, words, RULES))
-        draw_curves(found, out)
-        page = demo_page(found, rules=RULES, verdicts=verdicts, seed=seed)
+        measured = document(experiments, results, scale="cpu")
+        found = findings(experiments, measured)
+        for one, verdicts in zip(measured["experiments"], found.verdicts, strict=True):
+            console.print(_table(one, verdicts, DEFENCES))
+        draw_curves(measured, out)
+        page = demo_page(measured, asdict(found), defences=DEFENCES, seed=seed)
         write_whole(out / "report.html", page.encode())
+    console.print()
+    for experiment, words in zip(experiments, found.found, strict=True):
+        console.print(f"{experiment.title}: {words}")
+    console.print(f"[bold]{found.advice}[/bold]")
+    if found.code is not None:
+        console.print(f"In a server of your own: {found.code}", markup=False)
     console.print(f"A page to open: {out / 'report.html'}", soft_wrap=True)
 
 
@@ -59,17 +67,17 @@ def _check_everything(out: Path) -> None:
     tempfile.TemporaryFile(dir=out).close()
 
 
-def _table(experiment: dict[str, Any], verdicts: dict[str, str], rules: Any) -> Table:
+def _table(experiment: dict[str, Any], verdicts: Mapping[str, str], defences: Mapping[str, str]) -> Table:
     table = Table(
         title=experiment["title"], title_justify="left", caption=experiment["note"], caption_justify="left"
     )
-    for heading in ("rule", "what it does"):
-        table.add_column(heading, no_wrap=True)
+    table.add_column("defence", no_wrap=True)
+    table.add_column("what it does")
     for heading in ("correct\nanswers", "backdoor\nworks"):
         table.add_column(heading, justify="right")
     table.add_column("verdict", no_wrap=True)
     for cell in experiment["cells"]:
         word, measured = verdicts[cell["row"]], cell["measured"]
         numbers = [f"{measured[name]['mean']:.1%}" for name in ("accuracy", "attack_success")]
-        table.add_row(cell["row"], rules[cell["row"]], *numbers, f"[{COLOURS[word]}]{word}[/]")
+        table.add_row(cell["row"], defences[cell["row"]], *numbers, f"[{COLOURS[word]}]{word}[/]")
     return table

@@ -14,6 +14,7 @@ from .. import __version__
 from ..lab.scenario import Run
 from ..runs.records import OPTIONAL
 from ..runs.results import Result, find_result
+from .watched import watch_shown
 
 __all__ = [
     "Cell",
@@ -215,7 +216,7 @@ def _optional(results: Iterable[Result]) -> list[str]:
 
 def _run_shown(result: Result) -> Document:
     names = ("accuracy", "attack_success", "kept_fraction", "n_attackers", *_optional([result]))
-    task, summary = result.description["task"], result.summary
+    task, summary, watch = result.description["task"], result.summary, watch_shown(result)
     return {
         **{name: getattr(result, name) for name in ("task", "attack", "defence", "seed", "n_rounds")},
         "finished": result.finished,
@@ -227,6 +228,7 @@ def _run_shown(result: Result) -> Document:
         "malicious": list(summary.malicious),
         "dropped": dict(summary.dropped),
         "seconds_a_round": result.mean("seconds"),
+        **({} if watch is None else {"watch": watch}),
     }
 
 

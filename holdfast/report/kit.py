@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from . import check_installed
+from .installed import check_installed
 
 if TYPE_CHECKING:
     import jinja2
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["ABSENT", "counted", "is_number", "level", "part", "percent", "render"]
 
 #: In the order in which they are put together; the last one starts.
-SCRIPTS = ("elements", "lines", "chart", "legend", "curves", "clients", "runs", "start")
+SCRIPTS = (
+    *("elements", "lines", "chart", "legend", "curves", "clients", "runs"),
+    *("verdicts", "map", "timeline", "watch", "start"),
+)
 ABSENT = "–"
 
 

@@ -10,6 +10,7 @@ from .._support.atomic import write_whole
 from ..diagnostics import agreement_by_tenths
 from .figures import pictures_of
 from .kit import ABSENT, is_number, part, render
+from .maps import drawn_watch, verdicts_in
 from .tables import cells_by_row
 
 __all__ = ["demo_page", "results_page", "round_page", "write_round"]
@@ -28,6 +29,9 @@ COLUMNS = {
     "opposed_share": ("sign against the majority", ".1%"),
     "trimmed_share": ("trimmed away", ".1%"),
 }
+
+#: What the page of a round tells in words; all else of its document are facts.
+TOLD = ("diagnostics", "verdicts", "wants_rewind")
 
 
 def results_page(document: Document, *, title: str = "What was measured") -> str:
@@ -57,17 +61,15 @@ def results_page(document: Document, *, title: str = "What was measured") -> str
     )
 
 
-def demo_page(
-    document: Document, *, rules: Mapping[str, str], verdicts: Sequence[Mapping[str, str]], seed: int
-) -> str:
-    """Return the page of the demo: what each rule does, by name, and its verdict in each experiment."""
+def demo_page(document: Document, findings: Document, *, defences: Mapping[str, str], seed: int) -> str:
+    """Return the page of the demo: what each defence does, by name, and what the trainings come to."""
     sections = [_section(one) for one in document["experiments"]]
-    return render("demo.html", data=document, sections=sections, rules=rules, verdicts=verdicts, seed=seed)
+    return render("demo.html", data=document, sections=sections, defences=defences, seed=seed, **findings)
 
 
 def round_page(document: Document) -> str:
-    """Return the page of one round: its diagnostics as a dictionary, and the facts beside them."""
-    diagnostics = document["diagnostics"]
+    """Return the page of one round: diagnostics and verdicts as dictionaries, and the facts beside them."""
+    diagnostics, verdicts = document["diagnostics"], verdicts_in(document)
     shown = {name: form for name, form in COLUMNS.items() if diagnostics[name] is not None}
     rows = [
         (client, [_text(diagnostics[name][place], form) for name, (_, form) in shown.items()])
@@ -75,8 +77,11 @@ def round_page(document: Document) -> str:
     ]
     return render(
         "round.html",
+        data=None if verdicts is None else {"watch": drawn_watch([verdicts])},
         diagnostics=diagnostics,
-        facts={name: value for name, value in document.items() if name != "diagnostics"},
+        verdicts=verdicts,
+        wants_rewind=document.get("wants_rewind"),
+        facts={name: value for name, value in document.items() if name not in TOLD},
         heads=[title for title, _ in shown.values()],
         rows=rows,
         shares=agreement_by_tenths(diagnostics["consistency"] or []),

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._support.atomic import write_whole
 from ..errors import InputError
-from . import check_installed
+from .installed import check_installed
 
 __all__ = [
     "AGGREGATE",

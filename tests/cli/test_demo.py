@@ -6,19 +6,29 @@ from typer.testing import CliRunner
 
 import holdfast
 from holdfast.cli.commands import app
+from holdfast.paper.demo import DEFENCES
 
 
 @pytest.mark.slow
-def test_the_demo_shows_both_tasks_and_writes_a_page(tmp_path):
+def test_the_demo_shows_both_tasks_says_what_to_take_and_writes_a_page(tmp_path, capfd):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast-fl[report])")
-    arguments = ["demo", "--out", str(tmp_path / "new"), "--rounds", "1", "--seed", "3"]
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    arguments = ["demo", "--out", str(tmp_path / "new"), "--rounds", "4", "--seed", "3"]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False, env={"COLUMNS": "200"})
     assert result.exit_code == 0
-    for word in ("Phishing mail", "Handwritten digits", "invariant", "backdoor"):
-        assert word in result.output
+    for row in DEFENCES:
+        assert result.output.count(f"│ {row} ") == 2
+    told = result.output.splitlines()
     page = (tmp_path / "new" / "report.html").read_text(encoding="utf-8")
+    for title in ("Phishing mail", "Handwritten digits"):
+        (found,) = [line for line in told if line.startswith(f"{title}: the watch expelled ")]
+        assert f"<li>{found}</li>" in page
+        assert "expelled 0 of" not in found
+    assert "expelled since" not in capfd.readouterr().err  # workers keep their verdicts to themselves
+    (advice,) = [line for line in told if line.startswith(("Take ", "None of these defences"))]
+    assert f"<b>{advice}</b>" in page
+    assert told[-1] == f"A page to open: {tmp_path / 'new' / 'report.html'}"
     assert "with seed 3" in page
-    assert page.count('class="curves"') == 2
+    assert page.count('class="curves"') == page.count('class="watch"') == 2
     assert (tmp_path / "new" / "demo-digits.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -2,6 +2,11 @@
 
 from statistics import mean, variance
 
+import numpy as np
+
+from holdfast.runs.verdicts import stored_verdicts
+from holdfast.watching import Verdict, Verdicts
+
 ROWS = {"FedAvg": "fedavg", "Trimmed mean": "trimmed_mean", "Invariant": "invariant"}
 N_ROUNDS = 5
 
@@ -81,3 +86,39 @@ def small_document():
         "experiments": [experiment(cells)],
         "runs": {key: one for own in runs.values() for key, one in own.items()}, "unusable": {},
     }  # fmt: skip
+
+
+#: In which round each attacker of `rounds_of_verdicts` is expelled; it is suspected in the round before.
+EXPELLED = {"eve": 4, "mallory": 4, "trudy": 5}
+HONEST = [f"client-{number}" for number in range(9)]
+
+
+def rounds_of_verdicts(attackers=tuple(EXPELLED), n_rounds=N_ROUNDS + 1):
+    """Return what a watch says of nine honest clients and three attackers: the first two rounds are heard."""
+    rng = np.random.default_rng(0)
+    inside = {client: rng.normal(size=2) for client in [*attackers, *HONEST]}
+
+    def verdict(client, number):
+        since = dict(zip(attackers, EXPELLED.values(), strict=True)).get(client, n_rounds + 2)
+        place = inside[client] + [8.0 * (number >= since - 1), 0]
+        standing = "too early to tell" if number == 1 else "clear"
+        if number >= since - 1:
+            standing = "expelled" if number >= since else "suspected"
+        accused = {"faction": 1, "false_alarm": 0.005} if number >= since - 1 else {}
+        return Verdict(
+            client, standing, number, since=since if number >= since else None, place=tuple(place), **accused
+        )
+
+    return [
+        Verdicts(number, tuple(verdict(client, number) for client in inside), hearing=number <= 2)
+        for number in range(1, n_rounds + 1)
+    ]
+
+
+def watched_document(attackers=tuple(EXPELLED)):
+    """Return the small document, one run of which has a watch."""
+    document = small_document()
+    rounds = [stored_verdicts(one) for one in rounds_of_verdicts(attackers)]
+    watch = {"hearings": [1, 2], "rewinds": [5], "rounds": rounds, "malicious": list(attackers)}
+    document["runs"]["inv0"] |= {"watch": watch}
+    return document

@@ -11,6 +11,7 @@ from holdfast.report.kit import percent
 from holdfast.report.pages import demo_page, results_page, round_page
 
 from .conftest import HOSTILE
+from .test_pages import findings
 
 pytestmark = pytest.mark.browser
 
@@ -346,9 +347,7 @@ def shown_as_pages(measured):
     )
     return {
         "comparison": results_page({**measured, "claims": []}),
-        "demo": demo_page(
-            measured, rules=dict.fromkeys(rows, "keeps"), verdicts=[dict.fromkeys(rows, "kept out")], seed=0
-        ),
+        "demo": demo_page(measured, findings(rows), defences=dict.fromkeys(rows, "keeps"), seed=0),
         "round": round_page({"base": "model" * 20, "diagnostics": told.as_dict()}),
     }
 

@@ -55,7 +55,7 @@ def test_a_page_without_data_has_no_scripts_and_allows_none():
 def test_a_template_that_uses_a_name_it_was_not_given_fails():
     import jinja2
 
-    with pytest.raises(jinja2.UndefinedError, match="'sections' is undefined"):
+    with pytest.raises(jinja2.UndefinedError, match="'advice' is undefined"):
         render("demo.html", data={})
 
 

@@ -172,15 +172,32 @@ def test_a_large_drawing_is_carried_as_dots(measured, monkeypatch):
     assert "data:image/png;base64,iVBORw0KGgo" in sections(measured)["experiment-0"]
 
 
-def test_the_demo_has_a_row_per_rule_with_its_verdict(measured):
-    rules = {row: f"what {row} does" for row in measured["experiments"][0]["rows"]}
-    verdicts = [{**dict.fromkeys(rules, "kept out"), "FedAvg": "let in"}]
-    page = demo_page(measured, rules=rules, verdicts=verdicts, seed=3)
-    rows = re.findall(r"<tr><th scope=\"row\"><code>(.*?)</code>.*?</tr>", page, re.S)
-    assert rows == list(rules)
+def findings(rows, **changes):
+    """Return what a demo of one task may come to."""
+    return {
+        "verdicts": [dict.fromkeys(rows, "kept out")], "found": ["the watch expelled 3 of 3."],
+        "advice": "Take Invariant.", "code": "defend(models, invariant)", **changes,
+    }  # fmt: skip
+
+
+def test_the_demo_has_a_row_per_defence_with_its_verdict(measured):
+    rows = measured["experiments"][0]["rows"]
+    told = findings(rows, verdicts=[{**dict.fromkeys(rows, "kept out"), "FedAvg": "let in"}])
+    page = demo_page(measured, told, defences={row: f"what {row} does" for row in rows}, seed=3)
+    assert re.findall(r"<tr><th scope=\"row\"><code>(.*?)</code>.*?</tr>", page, re.S) == rows
     assert page.count("<b>kept out</b>") == 3
     assert "what Invariant does" in page
     assert "with seed 3" in page
+
+
+def test_the_demo_says_which_defence_to_take_and_whom_the_watch_found(measured):
+    defences = dict.fromkeys(measured["experiments"][0]["rows"], "keeps")
+    page = demo_page(measured, findings(defences), defences=defences, seed=0)
+    assert "<b>Take Invariant.</b>" in page
+    assert "<li>A small table: three defences: the watch expelled 3 of 3.</li>" in page
+    assert "<code>defend(models, invariant)</code>" in page
+    none = demo_page(measured, findings(defences, code=None), defences=defences, seed=0)
+    assert "In a server of your own" not in none
 
 
 def hostile_round():

@@ -2,10 +2,14 @@
 
 const results = JSON.parse(document.getElementById("document").textContent);
 
-for (const [selector, fill] of [[".curves", makeCurves], [".clients", makeClients], [".runs", makeRuns]]) {
+for (const [selector, fill] of [[".curves", makeCurves], [".watch", makeWatches], [".clients", makeClients], [".runs", makeRuns]]) {
   for (const place of document.querySelectorAll(selector)) {
     fill(place, results, results.experiments[Number(place.dataset.experiment)]);
   }
+}
+
+for (const place of document.querySelectorAll(".watch-alone")) {
+  place.append(makeWatch({ watch: results.watch, frames: framesOf(results.watch), name: `round ${results.watch.rounds.at(-1).round}` }));
 }
 
 for (const button of document.querySelectorAll("button[data-shows]")) {

@@ -1,5 +1,6 @@
 """Runs on worker processes of this machine."""
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -66,6 +67,7 @@ def _start_worker(lifeline: "Connection[Any, Any]", news: "Connection[Any, Any]"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
     os.environ["HOLDFAST_THREADS"] = "1"
+    logging.getLogger("holdfast.verdicts").setLevel(logging.ERROR)  # they are stored with the run
 
 
 def _end_with_parent(lifeline: "Connection[Any, Any]") -> None:
