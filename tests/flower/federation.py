@@ -26,11 +26,11 @@ needs_engines = pytest.mark.skipif(
 class Federation:
     """Processes with one private FLWR_HOME, by which each of them, children and orphans too, is known."""
 
-    def __init__(self, folder, *, tls=None):
+    def __init__(self, folder, *, tls=None, n_nodes=7):
         self.folder, self.tls = folder, tls
         self.home = folder / "home"
         self.home.mkdir()
-        self.port, *self.node_ports = free_ports(8)
+        self.port, *self.node_ports = free_ports(1 + n_nodes)
         self.address = f"127.0.0.1:{self.port}"
         secured = f'root-certificates = "{tls.root}"' if tls else "insecure = true"
         (self.home / "config.toml").write_text(
@@ -72,6 +72,14 @@ class Federation:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
+    def register(self, numbers):
+        """Make the keys of some SuperNodes known to the SuperLink."""
+        for number in numbers:
+            key = self.tls.public_key(number)
+            self.start(f"register{number}", "flwr", "supernode", "register", key, "here")
+        for number in numbers:
+            self.ended(f"register{number}", START_LIMIT)
+
     def start_supernode(self, number, config, *, n_nodes=5):
         security = self.tls.supernode_options(number) if self.tls else ["--insecure"]
         command = ["flower-supernode", "--superlink", self.address, "--host", "127.0.0.1"]
@@ -92,11 +100,11 @@ class Federation:
         assert self.started[name].returncode == 0, self.log(name)
         return self.log(name)
 
-    def start_run(self, *options, **config):
-        """Start the example app; keys and values are its run configuration."""
+    def start_run(self, *options, app=APP, **config):
+        """Start an app, by default the example; keys and values are its run configuration."""
         settings = {**config, "out": str(self.folder / "out")}
         pairs = " ".join(f"{key.replace('_', '-')}={json.dumps(value)}" for key, value in settings.items())
-        self.start("run", "flwr", "run", str(APP), "here", "--stream", "--run-config", pairs, *options)
+        self.start("run", "flwr", "run", str(app), "here", "--stream", "--run-config", pairs, *options)
 
     def result(self):
         """Return the log of the run, its metrics by round, and its model, once it has ended."""

@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="the example app needs torch: pip install 'h
 
 from holdfast.flower import Code
 
-from .federation import RUN_LIMIT, START_LIMIT, federation, needs_engines
+from .federation import RUN_LIMIT, federation, needs_engines
 from .security import Security
 
 pytestmark = pytest.mark.engines
@@ -73,12 +73,7 @@ def test_the_same_holds_with_tls_and_authenticated_nodes(tmp_path):
     with federation(tmp_path, tls=Security(tmp_path, n_nodes=6)) as here:
         here.start_superlink()
         here.start_supernode(5, "")  # its key is registered nowhere
-        for number in PARTS:
-            here.start(
-                f"register{number}", "flwr", "supernode", "register", here.tls.public_key(number), "here"
-            )
-        for number in PARTS:
-            here.ended(f"register{number}", START_LIMIT)
+        here.register(PARTS)
         drilled(here)
         assert "SuperNode ID" not in here.log("node5")
         assert "SuperNode authentication is disabled" not in here.log("superlink")

@@ -9,7 +9,7 @@ from flwr.app import ArrayRecord, Context, MetricRecord
 from flwr.serverapp import Grid, ServerApp
 from flwr.serverapp.strategy import Result
 
-from holdfast import fedavg, invariant
+from holdfast import factions, fedavg, invariant
 from holdfast.flower import Robust
 
 from .task import TASKS, answers, data_of, planted
@@ -24,6 +24,7 @@ def main(grid: Grid, context: Context) -> None:
         logging.getLogger("flwr").warning("THIS RUN IS A DRILL: nodes that have a part in it attack")
     strategy = Robust(
         invariant(tau=config["tau"], alpha=config["alpha"]) if config["defended"] else fedavg,
+        watch=factions() if config["watch"] else None,
         fraction_evaluate=config["fraction-evaluate"],
         min_available_nodes=config["nodes"],
     )
@@ -34,6 +35,8 @@ def main(grid: Grid, context: Context) -> None:
         timeout=config["timeout"],
         evaluate_fn=lambda _, arrays: measured(config["task"], arrays),
     )
+    if strategy.verdicts is not None:
+        print(strategy.verdicts)
     if config["out"]:
         save(Path(config["out"]), result)
 
