@@ -168,3 +168,23 @@ def test_a_rule_of_ones_own_can_be_plain_numpy():
     m[2, 5] = np.nan
     with pytest.raises(NonFiniteError, match="row 2"):
         np.max(rows_of(m), axis=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+def test_any_coordinates_can_be_taken_from_any_form(dtype):
+    m = matrix(dim=23).astype(dtype)
+    where = np.array([0, 1, 4, 5, 6, 19, 20, 22])
+    expected = m[:, where].astype(np.float64 if dtype == np.float64 else np.float32)
+    layered = [[row[:5], row[5:5], row[5:20].reshape(5, 3).T.copy().T, row[20:]] for row in m]
+    for form in (m, list(m), layered, np.asfortranarray(m)):
+        np.testing.assert_array_equal(rows_of(form).at(where), expected)
+        assert rows_of(form).at(where[:0]).shape == (7, 0)
+    np.testing.assert_array_equal(rows_of(layered).at(np.arange(23)), rows_of(m).block(0, 23))
+
+
+def test_coordinates_of_models_are_those_of_their_updates():
+    m, base = matrix(), np.arange(11, dtype=np.float32)
+    rows = fitting(m + base, base=base).rows
+    np.testing.assert_array_equal(rows.at(np.array([2, 3, 10])), rows.block(0, 11)[:, [2, 3, 10]])
+    huge = fitting([np.full(2, 3e38, np.float32)], base=np.full(2, -3e38, np.float32)).rows
+    assert np.isinf(huge.at(np.array([0]))).all()  # without a warning: whoever takes it looks
