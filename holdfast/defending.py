@@ -139,7 +139,11 @@ def defend_screened(
     elif watched.rewinds and memory.start is not None and apply is None:
         result = _rewound(bound, found, memory)
     else:
-        result = _ruled(bound, found.expelling(watched.silenced), memory, inputs, min_clients, apply)
+        left = found.expelling(watched.silenced)
+        try:
+            result = _ruled(bound, left, memory, inputs, min_clients, apply)
+        except TooFewClientsError as error:  # what was heard is remembered all the same
+            result = _unchanged(bound, left, memory, str(error), apply)
     return replace(result, verdicts=watched.verdicts)
 
 

@@ -147,11 +147,12 @@ def shared_part(view: Wholes) -> float:
     n = min(len(view), N_FOR_DIRECTIONS)
     products = whole.gram(view[:n])
     gram, explained = _centred(products, np.full(n, 1 / n)), np.zeros(n)
+    n_shared = min(N_SHARED, max(1, n // PER_DIRECTION))  # as many as few clients can have in common
 
     def explain(fold: int) -> None:
         tried = np.arange(n) % N_FOLDS == fold
         known = gram[~tried][:, ~tried]
-        directions = leading_directions(known, N_SHARED)
+        directions = leading_directions(known, n_shared)
         turned = np.einsum("ij,jk->ik", known, directions)
         lengths = np.einsum("ik,ik->k", directions, turned)
         along = np.einsum("ij,jk->ik", gram[tried][:, ~tried], directions)

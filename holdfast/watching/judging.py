@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..updates.rows import rows_of
 from .crowds import N_SEARCHED, factions_in, map_of, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
-from .memory import N_REMEMBERED, ClientMemory, named, sample_of, with_round
+from .memory import N_REMEMBERED, ClientMemory, Name, named, sample_of, with_round
 from .verdicts import Standing, Verdict, Verdicts
 
 __all__ = ["MODES", "Watched", "factions", "watch"]
@@ -91,10 +91,15 @@ def factions(
         fresh = np.random.default_rng() if rng is None else rng
         before = replace(before, seed=int(fresh.integers(2**31)))
     values = rows.at(sample_of(rows.dim, size=sample, seed=before.seed))
+    if before.n_clients and before.n_watched != values.shape[1]:
+        raise InputError(
+            f"this state remembers {before.n_watched} coordinates of every client, and here are"
+            f" {values.shape[1]}: it belongs to another model or sample; start with state=None"
+        )
     rows.refuse(np.asarray(~np.isfinite(values).all(axis=1)))
     told = with_round(before, values, names).limited(most_clients, names)
     needed = evidence_needed(false_alarms)
-    looked, shared = _looked(told)
+    looked, shared = _looked(told, names)
     after = _judged(looked, needed)
     holds = mode == "expel" and not _was_heard(after, hearing)
     n_new = int((after.since == after.round).sum())
@@ -133,17 +138,23 @@ def _was_heard(memory: ClientMemory, hearing: float) -> bool:
     return memory.round >= N_BEFORE_LOOKING and float(memory.heard.mean()) >= hearing
 
 
-def _looked(memory: ClientMemory) -> tuple[ClientMemory, float]:
-    """Return the memory with the evidence of one more look at it, and how much clients share."""
+def _looked(memory: ClientMemory, present: Sequence[Name]) -> tuple[ClientMemory, float]:
+    """Return the memory with the evidence of one more look at it, and how much clients share.
+
+    Who are more than half of those present are no faction, even if few of all that were ever heard: else
+    attackers who make up identities could turn the watch against everybody else.
+    """
     if memory.round < N_BEFORE_LOOKING or memory.n_clients < N_SEARCHED:
         return memory, 0.0
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
     now, faction, parts = np.zeros(memory.n_clients), np.zeros(memory.n_clients, np.int32), []
-    heard = np.flatnonzero(memory.heard)
+    heard, here = np.flatnonzero(memory.heard), [memory.positions[name] for name in present]
     for view in memory.views:
         parts.append(shared_part(view[heard]))
         for number, found in enumerate(factions_in(view[heard], weights[heard]), start=1):
             members = heard[found.members]
+            if 2 * np.isin(here, members).sum() > len(here):
+                continue
             strength = in_common_units(found.strength, n_clients=len(heard), shared=parts[-1])
             stronger = members[strength > now[members]]
             now[stronger], faction[stronger] = strength, number

@@ -68,6 +68,11 @@ class ClientMemory:
         """How many clients were heard so far."""
         return len(self.clients)
 
+    @property
+    def n_watched(self) -> int:
+        """How many coordinates of every client are remembered."""
+        return len(self.views[0, 0]) if self.n_clients else 0
+
     @cached_property
     def positions(self) -> dict[Name, int]:
         """Where each client is."""

@@ -29,10 +29,6 @@ def run(here, **config):
 
 
 @needs_engines
-@pytest.mark.xfail(
-    strict=True,
-    reason="shared_part takes eight directions from ten clients, so that no evidence suffices against three",
-)
 def test_three_attackers_of_ten_open_an_average_and_are_expelled_by_the_watch(tmp_path):
     with federation(tmp_path, tls=Security(tmp_path, N_NODES), n_nodes=N_NODES) as here:
         here.start_superlink()
