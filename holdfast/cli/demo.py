@@ -1,4 +1,4 @@
-"""`holdfast demo`: a backdoor planted, and stopped, on two tasks in a minute."""
+"""`holdfast demo`: a backdoor planted in two tasks, and who keeps it out, in a minute."""
 
 import tempfile
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ def demo(
         console.print(f"{experiment.title}: {words}")
     console.print(f"[bold]{found.advice}[/bold]")
     if found.code is not None:
-        console.print(f"In a server of your own: {found.code}", markup=False)
+        console.print(f"In a server of your own: {found.code}", markup=False, soft_wrap=True)
     console.print(f"A page to open: {out / 'report.html'}", soft_wrap=True)
 
 

@@ -19,7 +19,7 @@ DEFENCES: Mapping[str, str] = MappingProxyType(
         "fedavg": "averages all",
         "invariant": "the paper's rule",
         "trimmed_mean": "drops extreme values",
-        "factions+trimmed_mean": "the same, and a watch",
+        "factions+trimmed_mean": "the same, watched",
     }
 )
 
@@ -121,7 +121,9 @@ def found_words(experiment: Document, runs: Mapping[str, Document]) -> str:
         found += (
             f", in round {first}" if first == last else f", the first in round {first}, the last in {last}"
         )
-    return f"the watch expelled {found}, and {_wronged(run['series']['n_wronged'])}."
+    n_heard = len(run["watch"]["hearings"])
+    listened = f"; in its hearing, the first {n_heard} rounds, the model stayed as it was" if n_heard else ""
+    return f"the watch expelled {found}, and {_wronged(run['series']['n_wronged'])}{listened}."
 
 
 def _wronged(by_round: Sequence[int]) -> str:

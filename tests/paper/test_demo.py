@@ -26,17 +26,21 @@ def test_the_same_rule_is_shown_with_the_watch_and_without():
     assert watched.watch is not None
 
 
-def watch(since, n_wronged):
+def watch(since, n_wronged, hearings):
     """Return the document of a run in which clients 0, 1, 2 attack; [client] the round of its expulsion."""
     clients = list(range(5))
     said = {"client": clients, "standing": ["clear"] * 5, "since": [since.get(client) for client in clients]}
     return {
-        "watch": {"rounds": [{"round": N_ROUNDS, "clients": said}], "malicious": [0, 1, 2]},
+        "watch": {
+            "rounds": [{"round": N_ROUNDS, "clients": said}],
+            "malicious": [0, 1, 2],
+            "hearings": hearings,
+        },
         "series": {"n_wronged": n_wronged},
     }
 
 
-def measured(numbers, *, since=None, n_wronged=(0,)):
+def measured(numbers, *, since=None, n_wronged=(0,), hearings=()):
     """Return the document of a demo in which each row has this accuracy and attack success, task by task."""
 
     def cell(row, accuracy, success):
@@ -45,7 +49,7 @@ def measured(numbers, *, since=None, n_wronged=(0,)):
 
     tasks = len(next(iter(numbers.values())))
     shown = [{"cells": [cell(row, *own[place]) for row, own in numbers.items()]} for place in range(tasks)]
-    runs = {row: {} for row in numbers} | {"factions+trimmed_mean": watch(since or {}, n_wronged)}
+    runs = {row: {} for row in numbers} | {"factions+trimmed_mean": watch(since or {}, n_wronged, hearings)}
     return {"experiments": shown, "runs": runs}
 
 
@@ -118,3 +122,10 @@ def test_whom_the_watch_found_is_told_with_those_it_wronged(since, n_wronged, wo
     assert len(told) == 2
     assert told[0].startswith("the watch expelled ")
     assert words in told[0]
+
+
+def test_a_model_that_did_not_move_at_first_is_explained():
+    (told, _) = found(hearings=[1, 2, 3]).found
+    assert told.endswith(
+        "and no honest client; in its hearing, the first 3 rounds, the model stayed as it was."
+    )

@@ -231,6 +231,14 @@ def test_nothing_is_wider_than_the_screen(opened, width):
         assert chart.bounding_box()["width"] <= width
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_long_name_with_a_plus_is_broken_to_fit(opened, measured, width):
+    long = "factions+krum_trimmed_mean_with_a_longer_name"
+    page = opened(renamed(measured, "FedAvg", long), viewport={"width": width, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(f".legend button[data-line='{long}'] span").text_content() == long
+
+
 def test_charts_follow_the_width_of_the_window(opened):
     page = opened()
     before = page.locator("svg.chart").first.get_attribute("viewBox")

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from holdfast.report import map_of_clients
-from holdfast.watching import Verdict
+from holdfast.watching import Verdict, Verdicts
 
 from .conftest import HOSTILE
 from .documents import EXPELLED, HONEST, rounds_of_verdicts, watched_document
@@ -158,6 +158,17 @@ def test_the_timeline_has_a_row_for_everybody_who_was_accused(watched):
     assert page.locator(".timeline > .tick").all_text_contents()[:2] == ["hearing", "rewind"]
     hearing, first = boxes(page, ".timeline .hearing")[0], boxes(page, ".timeline .stretch.suspected")[0]
     assert hearing["x"] + hearing["width"] == pytest.approx(first["x"], abs=1)
+
+
+def test_of_very_many_who_are_accused_the_first_are_drawn(opened):
+    clients = tuple(Verdict(number, "expelled", heard=3, since=3) for number in range(160))
+    page = opened(html=map_of_clients(Verdicts(3, (*clients, Verdict("ann", "clear", heard=3)))))
+    assert page.locator(".timeline .row").count() == 150
+    title = (
+        "Timeline of 160 clients, the first 150 of whom are drawn; of the other 1, none was ever suspected"
+    )
+    assert title in page.locator(".watched").inner_text()
+    assert page.locator(".map .client").count() == 161
 
 
 def test_of_a_packed_run_the_timeline_knows_since_when(watched):

@@ -28,6 +28,9 @@ function percent(share) {
 
 const seconds = (time) => (isNumber(time) ? `${Number(time.toPrecision(3))} s` : "–");
 
+// A name in which a line may end after each plus.
+const breakable = (name) => name.split("+").flatMap((piece, place) => (place ? ["+", make("wbr"), piece] : [piece]));
+
 // A button that is on or off; `changed` hears of every change.
 function toggle(label, pressed, changed, attributes = {}) {
   const button = make("button", { type: "button", "aria-pressed": String(pressed), ...attributes }, label);

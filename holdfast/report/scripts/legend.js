@@ -15,7 +15,7 @@ function makeLegend({ toggled, pointed, left }) {
 
   function row(line, metrics) {
     const button = toggle(swatch(line), true, () => toggled(line.row), { "data-line": line.row });
-    button.append(make("span", {}, line.row));
+    button.append(make("span", {}, ...breakable(line.row)));
     buttons.set(line.row, button);
     const numbers = metrics.map(({ name }) => make("td", { "data-metric": name }));
     const whole = make("tr", { "data-row": line.row }, make("th", { scope: "row" }, button), ...numbers);

@@ -4,6 +4,7 @@ const MAP = { left: 34, right: 12, top: 12, bottom: 40 };
 const RING = 7.5; // the radius
 const CROWD = 3; // so many deviations of the crowd are drawn as its ground
 const LETTERS = { width: 7.5, height: 13, most: 12 };
+const N_NAMES = 60; // of so many clients the names are tried: more find no room
 
 // The ends of a long name, which tell it from others.
 const shortened = (text) => (text.length > LETTERS.most ? `${text.slice(0, 5)}…${text.slice(-6)}` : text);
@@ -29,7 +30,7 @@ function placeNames(dots, width, height) {
   const taken = dots.map((one) => [one.x - reach(one), one.y - reach(one), one.x + reach(one), one.y + reach(one)]);
   const isFree = ([left, top, right, bottom]) => left > MAP.left && right < width && top > 0 && bottom < height - MAP.bottom
     && taken.every((one) => right < one[0] || left > one[2] || bottom < one[1] || top > one[3]);
-  return new Map(dots.filter(isOutside).flatMap((one) => {
+  return new Map(dots.filter(isOutside).slice(0, N_NAMES).flatMap((one) => {
     const { client, x, y } = one;
     const wide = shortened(client).length * LETTERS.width;
     const half = LETTERS.height / 2;

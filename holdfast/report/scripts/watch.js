@@ -35,8 +35,9 @@ function verdictTable(frame, known) {
 
 function timelineTitle(nShown, nOthers) {
   if (!nShown) return `Timeline: none of ${nOthers} clients was ever suspected`;
+  const drawn = nShown > TIMELINE.mostRows ? `, the first ${TIMELINE.mostRows} of whom are drawn` : "";
   const others = nOthers ? `; of the other ${nOthers}, none was ever suspected` : "";
-  return `Timeline of ${nShown} client${nShown > 1 ? "s" : ""}${others}`;
+  return `Timeline of ${nShown} client${nShown > 1 ? "s" : ""}${drawn}${others}`;
 }
 
 // The frames of one watch, drawn into a place of their own.
