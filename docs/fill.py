@@ -26,28 +26,53 @@ def _text(name: str, found: dict[str, Any]) -> str:
     """Return a table, or of the claims those that are measured."""
     if name == "claims":
         return claims_text([one for one in found["claims"] if one["verdict"] != "not measured"])
-    if name == "worst":
-        return worst_text(found["experiments"])
+    if name.startswith("attacks-"):
+        return attacks_text(found["experiments"], name.removeprefix("attacks-"))
     (experiment,) = [one for one in found["experiments"] if one["name"] == name]
+    if name == "minorities":
+        return minorities_text(experiment)
     return table_text(experiment, "markdown", scale=found["scale"])
 
 
-def worst_text(experiments: list[dict[str, Any]]) -> str:
-    """Return for every defence and task the attack that succeeds most, of all that were measured."""
-    cells: dict[str, dict[str, list[tuple[float, str]]]] = {}
+def attacks_text(experiments: list[dict[str, Any]], task: str) -> str:
+    """Return attack success by attack and defence, and last the worst case of each defence, on one task.
+
+    Only defences that were tried with every attack are in it.
+    """
+    found: dict[str, dict[str, float]] = {}
     for one in experiments:
-        if one["name"] not in ("watch", "hiding"):
-            continue
-        for cell in one["cells"]:
+        for cell in one["cells"] if one["name"] in ("watch", "hiding") else ():
             defence, _, part = cell["row"].partition(": ")
-            if cell["measured"] and cell["attack"] != "none" and cell["task"] in ("phishing", "digits"):
+            if cell["measured"] and cell["attack"] != "none" and cell["task"] == task:
                 success = cell["measured"]["attack_success"]["mean"]
-                cells.setdefault(defence, {}).setdefault(cell["task"], []).append((success, part or "plain"))
-    lines = ["| Defence | phishing: worst ASR (attack) | digits: worst ASR (attack) |", "| --- | --- | --- |"]
-    for defence, by_task in cells.items():
-        worst = [max(by_task.get(task, []), default=None) for task in ("phishing", "digits")]
-        shown = ["—" if one is None else f"{one[0]:.3f} ({one[1]})" for one in worst]
-        lines.append(f"| {defence} | {shown[0]} | {shown[1]} |")
+                found.setdefault(defence, {})[part or "plain"] = success
+    most = max(len(row) for row in found.values()) - 1  # whitewash is for a watch alone
+    tried = {defence: row for defence, row in found.items() if len(row) >= most}
+    attacks = list(dict.fromkeys(attack for row in tried.values() for attack in row))
+    lines = [f"| {task} | {' | '.join(tried)} |", "| --- |" + " ---: |" * len(tried)]
+    for attack in attacks:
+        cells = [f"{row[attack]:.2f}" if attack in row else "" for row in tried.values()]
+        lines.append(f"| {attack} | {' | '.join(cells)} |")
+    worst = [f"**{max(row.values()):.2f}**" for row in tried.values()]
+    return "\n".join([*lines, f"| **worst case** | {' | '.join(worst)} |"]) + "\n"
+
+
+def minorities_text(experiment: dict[str, Any]) -> str:
+    """Return accuracy, minority accuracy and attack success of every measured cell."""
+    names = ("accuracy", "minority_accuracy", "attack_success")
+    columns = [
+        c
+        for c in experiment["columns"]
+        if any(x["measured"] for x in experiment["cells"] if x["column"] == c)
+    ]
+    lines = [f"| | {' | '.join(columns)} |", "| --- |" + " --- |" * len(columns)]
+    for row in experiment["rows"]:
+        by_column = {cell["column"]: cell["measured"] for cell in experiment["cells"] if cell["row"] == row}
+        shown = [
+            " / ".join(f"{by_column[c][name]['mean']:.3f}" for name in names) if by_column.get(c) else "—"
+            for c in columns
+        ]
+        lines.append(f"| {row} | {' | '.join(shown)} |")
     return "\n".join(lines) + "\n"
 
 
