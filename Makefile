@@ -3,6 +3,7 @@
 # make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
 # make bench-flower: the Flower strategy beside Flower's own. make bench-simulation: rounds beside bare loops and Flower.
 # make bench-files: aggregating 20 files of 100 million parameters against reading them. Needs 9 GB of disk.
+# make bench-watch: time and memory of the watch among 10,000 clients, and beside the aggregation of ResNet-18.
 # make test-nvflare: the NVFlare example, in an environment of its own.
 # make docs: the tables of the stored results into docs/results.md.
 PYTHON ?= python3
@@ -15,7 +16,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test quick test-nvflare check bench bench-files bench-flower bench-honest bench-simulation docs clean
+.PHONY: demo test quick test-nvflare check bench bench-files bench-flower bench-honest bench-simulation bench-watch docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -49,6 +50,9 @@ bench-honest: $(VENV)/.dev
 
 bench-simulation: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks.simulation
+
+bench-watch: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.watch
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/fill.py

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ..errors import InputError
 
-__all__ = ["in_order", "n_threads"]
+__all__ = ["in_order", "in_parts", "n_threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -50,3 +50,16 @@ def in_order(work: Callable[[T], R], items: Iterable[T], *, n_workers: int | Non
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def in_parts(work: Callable[[slice], object], n: int) -> None:
+    """Do the work on n items, which are cut into one part for each thread.
+
+    >>> doubled = [1, 2, 3]
+    >>> in_parts(lambda part: doubled.__setitem__(part, [2 * item for item in doubled[part]]), 3)
+    >>> doubled
+    [2, 4, 6]
+    """
+    step = max(1, -(-n // n_threads()))
+    for _ in in_order(work, [slice(start, min(start + step, n)) for start in range(0, n, step)]):
+        pass

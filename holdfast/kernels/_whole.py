@@ -15,6 +15,8 @@ __all__ = ["products", "weighted_sums"]
 
 Array = NDArray[Any]
 
+WIDTH = 1024  # columns that are added up before the next ones
+
 
 @inner
 def fill(address: Any, start: int, width: int, panel: Array, at: int) -> None:
@@ -46,16 +48,21 @@ def products(addresses: Array, dim: int, n_rows: int, first: int, like: Array, t
 
 
 @compiled
-def weighted_sums(addresses: Array, weights: Array, start: int, sums: Array) -> None:
-    """Add the rows from column `start` on, each by its weight: one sum per row of `weights`."""
-    n_sums, width = sums.shape
-    panel = np.empty(4 * width)
-    x0, x1, x2, x3 = panel[:width], panel[width : 2 * width], panel[2 * width : 3 * width], panel[3 * width :]
-    for row in range(0, len(addresses), 4):
-        for i in range(4):
-            fill(addresses[row + i], start, width, panel, i * width)
-        for k in range(n_sums):
-            w0, w1, w2, w3 = weights[k, row], weights[k, row + 1], weights[k, row + 2], weights[k, row + 3]
-            into = sums[k]
-            for c in range(width):
-                into[c] += (w0 * x0[c] + w1 * x1[c]) + (w2 * x2[c] + w3 * x3[c])
+def weighted_sums(addresses: Array, weights: Array, start: int, stop: int, sums: Array) -> None:
+    """Fill columns start to stop of `sums` with the rows added up, each by its weight."""
+    n_sums = len(weights)
+    panel, added = np.empty(4 * WIDTH), np.empty((n_sums, WIDTH))
+    x0, x1, x2, x3 = panel[:WIDTH], panel[WIDTH : 2 * WIDTH], panel[2 * WIDTH : 3 * WIDTH], panel[3 * WIDTH :]
+    for at in range(start, stop, WIDTH):
+        width = min(WIDTH, stop - at)
+        added[:] = 0.0
+        for row in range(0, len(addresses), 4):
+            for i in range(4):
+                fill(addresses[row + i], at, width, panel, i * WIDTH)
+            for k in range(n_sums):
+                w0, w1 = weights[k, row], weights[k, row + 1]
+                w2, w3 = weights[k, row + 2], weights[k, row + 3]
+                into = added[k]
+                for c in range(width):
+                    into[c] += (w0 * x0[c] + w1 * x1[c]) + (w2 * x2[c] + w3 * x3[c])
+        sums[:, at : at + width] = added[:, :width]

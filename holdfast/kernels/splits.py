@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.threads import in_order, n_threads
+from .._support.threads import in_parts
 
 __all__ = ["Split", "best_split", "leading_directions"]
 
@@ -91,9 +91,7 @@ def _refined(white: Array, masks: NDArray[np.bool_], least: int) -> Split:
     def refine(part: slice) -> None:
         refined_splits(white, masks[part], least, scores[part])
 
-    step = -(-len(masks) // n_threads())
-    for _ in in_order(refine, [slice(at, at + step) for at in range(0, len(masks), step)]):
-        pass
+    in_parts(refine, len(masks))
     best = int(scores.argmax())
     return Split(float(scores[best]), masks[best])
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.threads import in_order
+from .._support.threads import in_order, in_parts
 
 __all__ = ["Wholes", "gram", "products", "weighted_sums"]
 
 #: Rows of int16: a matrix, or an array of rows that each lie in a place of their own.
 Wholes = NDArray[np.int16] | NDArray[np.object_]
 
-#: Rows that a thread multiplies at a time, and columns that it adds up.
-N_ROWS, N_COLUMNS = 64, 1024
+#: Rows that a thread multiplies at a time.
+N_ROWS = 32
 
 
 def gram(rows: Wholes) -> NDArray[np.float64]:
@@ -75,13 +75,10 @@ def weighted_sums(weights: NDArray[np.int16], rows: Wholes) -> NDArray[np.float6
     factors = np.pad(weights.astype(np.float64), ((0, 0), (0, padding)))
     sums = np.empty((len(weights), placed.dim))
 
-    def add(start: int) -> None:
-        here = np.zeros((len(weights), min(N_COLUMNS, placed.dim - start)))
-        add_up(addresses, factors, start, here)
-        sums[:, start : start + N_COLUMNS] = here
+    def add(part: slice) -> None:
+        add_up(addresses, factors, part.start, part.stop, sums)
 
-    for _ in in_order(add, range(0, placed.dim, N_COLUMNS)):
-        pass
+    in_parts(add, placed.dim)
     return sums
 
 

@@ -6,12 +6,13 @@ coordinates, so that neither the size of a block nor the number of threads chang
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.threads import in_parts
 from ..errors import InputError, NonFiniteError, TooFewClientsError
 from .layout import FLOATS, Layer, Layout, Unfit, widened
 
@@ -116,17 +117,23 @@ class Rows:
                [4., 7.]])
         """
         block = np.empty((len(self), len(where)), dtype=self.dtype)
-        cuts = np.searchsorted(where, self.layout.offsets)
-        for layer, (first, last) in enumerate(pairwise(cuts.tolist())):
-            if first == last:
-                continue
-            inside, at = where[first:last] - self.layout.offsets[layer], slice(first, last)
-            for row, arrays in enumerate(self.arrays):
+        cuts, offsets = np.searchsorted(where, self.layout.offsets).tolist(), self.layout.offsets
+        pieces = [
+            (layer, where[first:last] - offsets[layer], slice(first, last))
+            for layer, (first, last) in enumerate(pairwise(cuts))
+            if first < last
+        ]
+
+        def take(rows: slice) -> None:
+            for row, (layer, inside, at) in product(range(rows.start, rows.stop), pieces):
                 try:
-                    block[row, at] = widened(_taken(arrays[layer], inside), self.dtype)
+                    block[row, at] = widened(_taken(self.arrays[row][layer], inside), self.dtype)
                 except Unfit as reason:  # a file that its owner has made shorter
                     self.refuse(np.arange(len(self)) == row, str(reason))
-            if self.base is not None:
+
+        in_parts(take, len(self))
+        if self.base is not None:
+            for layer, inside, at in pieces:
                 with np.errstate(over="ignore", invalid="ignore"):
                     block[:, at] -= widened(_taken(self.base[layer], inside), self.dtype)
         return block
@@ -256,7 +263,7 @@ def sent_by_clients(updates: Any) -> list[Any]:
 def _taken(array: Array | Stored, where: NDArray[np.int64]) -> Array:
     """Return the numbers at these places in flat order; of a file, each run of neighbours is one read."""
     if isinstance(array, np.ndarray):
-        return np.asarray(array.reshape(-1) if array.flags.c_contiguous else array.ravel())[where]
+        return np.asarray(array.reshape(-1) if array.flags.c_contiguous else array.ravel()).take(where)
     runs = np.split(where, np.flatnonzero(np.diff(where) != 1) + 1)
     return np.concatenate([flat_piece(array, slice(int(run[0]), int(run[-1]) + 1)) for run in runs])
 

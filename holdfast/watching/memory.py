@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import InputError
+from ..kernels.deviations import Deviations
 from ..updates.rows import rows_of
 
 __all__ = ["N_VIEWS", "ClientMemory", "Name", "named", "sample_of", "with_round"]
@@ -188,14 +188,7 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     >>> with_round(ClientMemory(), sent, list("abcde")).views[0, 0]
     array([8192,    0], dtype=int16)
     """
-    dim = values.shape[1]
-    known = memory.views[0, 0].size if memory.clients else dim
-    if known != dim:
-        raise InputError(
-            f"the watch remembers {known} coordinates of each update, and got {dim}: its state is that of"
-            " another model, or of another sample; start without it"
-        )
-    memory = replace(memory.with_clients(clients, dim), round=memory.round + 1)
+    memory = replace(memory.with_clients(clients, values.shape[1]), round=memory.round + 1)
     where = np.array([memory.positions[client] for client in clients], dtype=np.intp)
     crowd = ~memory.expelled[where]
     if crowd.sum() < N_LEAST:
@@ -203,42 +196,29 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     heard, last = memory.heard.copy(), memory.last.copy()
     heard[where] += 1
     last[where] = memory.round
-    deviations = _Deviations(np.clip(values, -FARTHEST, FARTHEST).astype(np.float32), crowd)
-    lengths = np.array([deviations.lengths(row) for row in range(len(values))])
-    limits = LONGEST * np.median(lengths[crowd], axis=0)
-    shares = np.minimum(1.0, limits / np.maximum(lengths, 1e-300))
+    paces = 1.0 / np.minimum(heard[where], N_REMEMBERED)
+    deviations = _deviations(np.clip(values, -FARTHEST, FARTHEST).astype(np.float32), crowd)
     views = memory.views.copy()  # of where the rows are, not of the rows
-    for row, position in enumerate(where):
-        pace = 1.0 / min(heard[position], N_REMEMBERED)
-        for view, told in enumerate(deviations.cut(row)):
-            before = views[view, position].astype(np.float64)
-            told *= shares[row, view]
-            views[view, position] = np.rint(before + pace * (ONE * told - before)).astype(np.int16)
+    for view, cut in zip(views, CUTS, strict=True):
+        lengths = deviations.lengths(cut=cut)
+        longest = LONGEST * float(np.median(lengths[crowd]))
+        factors = ONE * np.minimum(1.0, longest / np.maximum(lengths, 1e-300))
+        for position, row in zip(
+            where, deviations.blended(view[where], cut=cut, factors=factors, paces=paces), strict=True
+        ):
+            view[position] = row
     return replace(memory, views=views, heard=heard, last=last)
 
 
-class _Deviations:
-    """How far values lie from the crowd's trimmed mean, in units of the usual distance: a row at a time."""
-
-    def __init__(self, values: NDArray[np.float32], crowd: NDArray[np.bool_]) -> None:
-        self.values, told = values, values[crowd]
-        n = len(told)
-        self.middle = kernels.trimmed_mean(rows_of(told), n_trimmed=n // 4).update
-        distance = np.abs(np.subtract(told, self.middle, out=told), out=told)
-        usual = kernels.trimmed_mean(rows_of(distance), n_trimmed=(n - 1) // 2).update.astype(np.float64)
-        moving = usual[usual > 0]
-        self.unit = np.maximum(1.5 * usual, 0.1 * float(np.median(moving)) if len(moving) else 1.0)
-
-    def cut(self, row: int) -> list[NDArray[np.float64]]:
-        """Return a row's deviations, as each view cuts them off."""
-        far = self.values[row].astype(np.float64)
-        far -= self.middle
-        far /= self.unit
-        return [np.clip(far, -cut, cut) for cut in CUTS]
-
-    def lengths(self, row: int) -> list[float]:
-        """Return the lengths of the same."""
-        return [float(np.sqrt(np.einsum("i,i->", far, far))) for far in self.cut(row)]
+def _deviations(values: NDArray[np.float32], crowd: NDArray[np.bool_]) -> Deviations:
+    """Return how far values lie from the crowd's trimmed mean, in units of the usual distance."""
+    told, n = values[crowd], int(crowd.sum())
+    middle = kernels.trimmed_mean(rows_of(told), n_trimmed=n // 4).update
+    distance = np.abs(np.subtract(told, middle, out=told), out=told)
+    usual = kernels.trimmed_mean(rows_of(distance), n_trimmed=(n - 1) // 2).update.astype(np.float64)
+    moving = usual[usual > 0]
+    floor = 0.1 * float(np.median(moving)) if len(moving) else 1.0
+    return Deviations(values, middle, np.maximum(1.5 * usual, floor))
 
 
 def _names_in(text: NDArray[np.uint8]) -> tuple[Name, ...]:

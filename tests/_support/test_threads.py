@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from holdfast import InputError
-from holdfast._support.threads import in_order, n_threads
+from holdfast._support.threads import in_order, in_parts, n_threads
 
 
 def test_all_cores_are_used_unless_told_otherwise(monkeypatch):
@@ -38,3 +38,16 @@ def test_results_come_in_order_from_several_threads():
 def test_an_error_in_a_thread_reaches_the_caller():
     with pytest.raises(ZeroDivisionError):
         list(in_order(lambda x: 1 // x, [1, 0, 1], n_workers=2))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 8])
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_parts_cover_every_item_once(monkeypatch, n, threads):
+    monkeypatch.setenv("HOLDFAST_THREADS", threads)
+    done = [0] * n
+
+    def work(part):
+        done[part] = [count + 1 for count in done[part]]
+
+    in_parts(work, n)
+    assert done == [1] * n

@@ -216,6 +216,13 @@ def test_settings_that_cannot_be_are_refused(settings, says):
         factions(Federation(n=5).updates(), clients=range(5), **settings)
 
 
+@pytest.mark.parametrize(("dim", "settings"), [(8, {}), (9, {"sample": 4})])
+def test_the_state_of_another_model_or_sample_is_refused(dim, settings):
+    state = told(all_clients(Federation(n=12, dim=9), 2))[-1].state
+    with pytest.raises(InputError, match=r"remembers 9 coordinates .* another model or sample"):
+        told(all_clients(Federation(n=12, dim=dim), 1), factions(**settings), state)
+
+
 def test_a_sample_is_drawn_once_from_the_operators_seed():
     federation = Federation(n=12, dim=1000)
     rounds = all_clients(federation, 2)

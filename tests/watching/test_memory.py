@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import InputError
 from holdfast.watching.memory import (
     COUNTS,
     CUTS,
@@ -268,12 +267,6 @@ def test_damaged_arrays_are_no_memory(damage):
     arrays = {name: value for name, value in {**stored(), **DAMAGED[damage]}.items() if value is not None}
     with pytest.raises(ValueError, match="this is no memory of clients"):
         ClientMemory.from_arrays(arrays)
-
-
-def test_the_state_of_another_model_is_refused():
-    memory = ClientMemory.from_arrays(stored())
-    with pytest.raises(InputError, match="remembers 9 coordinates of each update, and got 8"):
-        with_round(memory, Federation(n=6, dim=8).updates(), IDS)
 
 
 def test_everything_remembered_is_stored():
