@@ -15,7 +15,7 @@ from ..kernels import whole
 from ..kernels.splits import best_split, leading_directions
 from ..kernels.whole import Wholes
 
-__all__ = ["N_SEARCHED", "Faction", "factions_in", "main_points", "map_of", "shared_part"]
+__all__ = ["N_SEARCHED", "Faction", "factions_in", "main_points", "map_of", "sample_products", "shared_part"]
 
 Array = NDArray[Any]
 
@@ -45,10 +45,12 @@ class Faction(NamedTuple):
     strength: float  # nats
 
 
-def factions_in(view: Wholes, weights: NDArray[np.float64]) -> list[Faction]:
+def factions_in(
+    view: Wholes, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
+) -> list[Faction]:
     """Return the factions among these rows, found one after the other, the rest being searched again.
 
-    Never more than half of the rows are in factions.
+    Never more than half of the rows are in factions. `gram` is what `sample_products` returns, if known.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.normal(scale=400, size=(40, 300))
@@ -59,10 +61,9 @@ def factions_in(view: Wholes, weights: NDArray[np.float64]) -> list[Faction]:
     """
     n, left = len(view), np.arange(len(view))
     least = max(LEAST, round(LEAST_SHARE * n))
-    gram = whole.gram(view) if n <= N_FOR_DIRECTIONS else None
+    known = gram = sample_products(view) if gram is None else gram
     found: list[Faction] = []
     while len(found) < N_FACTIONS and len(left) >= N_SEARCHED:
-        known = None if gram is None else gram[np.ix_(left, left)]
         split = best_split(main_points(view[left], weights[left], gram=known), least=least)
         strength = len(left) * split.score - float(np.interp(np.log(len(left)), np.log(NOISE_AT), NOISE))
         rest = left[~split.outside]
@@ -70,7 +71,18 @@ def factions_in(view: Wholes, weights: NDArray[np.float64]) -> list[Faction]:
             break
         found.append(Faction(left[split.outside], strength))
         left = rest
+        known = gram[np.ix_(left, left)] if len(gram) == n else sample_products(view[left])
     return found
+
+
+def sample_products(view: Wholes) -> NDArray[np.float64]:
+    """Return the products of all pairs of rows; of many rows, those of an even sample.
+
+    >>> sample_products(np.array([[1, 2], [3, 4]], dtype=np.int16))
+    array([[ 5., 11.],
+           [11., 25.]])
+    """
+    return whole.gram(view[_sample(len(view))])
 
 
 def main_points(
@@ -78,17 +90,16 @@ def main_points(
 ) -> NDArray[np.float64]:
     """Return every row along the main directions of all, of which each row counts by its weight.
 
-    `gram` holds the products of all pairs of rows, if they are known already; they are not needed of many.
+    `gram` is what `sample_products` returns, if known.
 
     >>> rows = np.array([[9, 0], [-9, 0], [8, 1], [-8, -1]], dtype=np.int16)
     >>> np.abs(main_points(rows, np.ones(4)).round().ravel())
     array([9., 9., 8., 8.])
     """
-    n = len(view)
-    some = np.linspace(0, n - 1, min(n, N_FOR_DIRECTIONS)).astype(int)
+    n, some = len(view), _sample(len(view))
     rows, roots = view[some], np.sqrt(weights[some])
     share = weights[some] / max(weights[some].sum(), 1.0)  # nobody at all was heard in rounds of very few
-    gram = _centred(whole.gram(rows) if gram is None else gram, share) * roots[:, None] * roots
+    gram = _centred(sample_products(view) if gram is None else gram, share) * roots[:, None] * roots
     k = min(N_DIRECTIONS, max(1, n // PER_DIRECTION), len(some))
     directions = leading_directions(gram, k) * roots[:, None]
     directions -= directions.sum(axis=0) * share[:, None]
@@ -131,11 +142,12 @@ def map_of(view: Wholes, weights: NDArray[np.float64], outside: NDArray[np.bool_
     )
 
 
-def shared_part(view: Wholes) -> float:
+def shared_part(view: Wholes, *, gram: NDArray[np.float64] | None = None) -> float:
     """Return how much of a client's deviation lies in directions that others share: the median client's.
 
     It is small where clients differ each in its own way, and large where they differ in few ways, such as
     which classes they hold. Directions found from three quarters of the clients explain those of the fourth.
+    `gram` is what `sample_products` returns, if known.
 
     >>> rng = np.random.default_rng(0)
     >>> own, kinds = rng.normal(scale=400, size=(40, 300)), rng.normal(scale=400, size=(40, 3))
@@ -144,8 +156,8 @@ def shared_part(view: Wholes) -> float:
     >>> round(shared_part((kinds @ rng.normal(size=(3, 300)) + own / 2).astype(np.int16)), 1)
     0.9
     """
-    n = min(len(view), N_FOR_DIRECTIONS)
-    products = whole.gram(view[:n])
+    products = sample_products(view) if gram is None else gram
+    n = len(products)
     gram, explained = _centred(products, np.full(n, 1 / n)), np.zeros(n)
     n_shared = min(N_SHARED, max(1, n // PER_DIRECTION))  # as many as few clients can have in common
 
@@ -163,6 +175,11 @@ def shared_part(view: Wholes) -> float:
     own = np.diag(gram)
     deviates = own > 1e-10 * np.diag(products).max()  # the rest is what rounding leaves of nothing
     return float(np.median(explained[deviates] / own[deviates])) if deviates.any() else 0.0
+
+
+def _sample(n: int) -> NDArray[np.intp]:
+    """Return positions of those rows, evenly spread, from which directions are found."""
+    return np.linspace(0, n - 1, min(n, N_FOR_DIRECTIONS)).astype(np.intp)
 
 
 def _centred(products: Array, share: Array) -> Array:

@@ -10,7 +10,7 @@ from .._support.counting import check_whole
 from ..core import Watch, bind
 from ..errors import InputError
 from ..updates.rows import rows_of
-from .crowds import N_SEARCHED, factions_in, map_of, shared_part
+from .crowds import N_SEARCHED, factions_in, map_of, sample_products, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
 from .memory import N_REMEMBERED, ClientMemory, Name, named, sample_of, with_round
 from .verdicts import Standing, Verdict, Verdicts
@@ -144,14 +144,15 @@ def _looked(memory: ClientMemory, present: Sequence[Name]) -> tuple[ClientMemory
     Who are more than half of those present are no faction, even if few of all that were ever heard: else
     attackers who make up identities could turn the watch against everybody else.
     """
-    if memory.round < N_BEFORE_LOOKING or memory.n_clients < N_SEARCHED:
+    heard, here = np.flatnonzero(memory.heard), [memory.positions[name] for name in present]
+    if memory.round < N_BEFORE_LOOKING or len(heard) < N_SEARCHED:
         return memory, 0.0
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
     now, faction, parts = np.zeros(memory.n_clients), np.zeros(memory.n_clients, np.int32), []
-    heard, here = np.flatnonzero(memory.heard), [memory.positions[name] for name in present]
-    for view in memory.views:
-        parts.append(shared_part(view[heard]))
-        for number, found in enumerate(factions_in(view[heard], weights[heard]), start=1):
+    for view in memory.views[:, heard]:
+        gram = sample_products(view)
+        parts.append(shared_part(view, gram=gram))
+        for number, found in enumerate(factions_in(view, weights[heard], gram=gram), start=1):
             members = heard[found.members]
             if 2 * np.isin(here, members).sum() > len(here):
                 continue

@@ -12,6 +12,7 @@ from holdfast.watching.crowds import (
     factions_in,
     main_points,
     map_of,
+    sample_products,
     shared_part,
 )
 
@@ -48,11 +49,15 @@ def test_main_points_are_those_of_a_singular_value_decomposition(n, k):
     np.testing.assert_allclose(turn.T @ turn, np.eye(k), atol=0.1)
 
 
-def test_known_products_change_no_bit_of_the_main_points():
-    view = rows_of_crowd(40)
-    wide = view.astype(np.float64)
-    one, other = main_points(view, np.ones(40)), main_points(view, np.ones(40), gram=wide @ wide.T)
-    assert one.tobytes() == other.tobytes()
+@pytest.mark.parametrize("n", [40, 600])
+def test_products_that_are_known_change_no_bit(n):
+    view, weights = rows_of_crowd(n, apart=range(n // 8)), np.ones(n)
+    gram = sample_products(view)
+    assert main_points(view, weights).tobytes() == main_points(view, weights, gram=gram).tobytes()
+    assert shared_part(view) == shared_part(view, gram=gram)
+    one, other = factions_in(view, weights), factions_in(view, weights, gram=gram)
+    assert [faction.strength for faction in one] == [faction.strength for faction in other]
+    assert members(one) == members(other) == [set(range(n // 8))]
 
 
 @pytest.mark.parametrize(("n", "k"), [(24, 3), (50, 8), (103, 20)])

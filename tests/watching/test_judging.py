@@ -187,6 +187,13 @@ def test_a_few_clients_are_listened_to_and_nobody_is_judged(n):
     assert len(said[-1].verdicts.clients) == n
 
 
+@pytest.mark.parametrize("n_per_round", [1, 2, 3, 4])
+def test_many_clients_that_come_a_few_at_a_time_are_listened_to(n_per_round):
+    for watched in told(some_clients(Federation(n=14, dim=20), n_per_round, 25), factions(hearing=0)):
+        assert not expelled(watched)
+        assert np.isfinite([verdict.place for verdict in watched.verdicts]).all()
+
+
 def test_new_ids_are_forgotten_again():
     federation, state = Federation(n=100, dim=16), None
     for start in range(0, 2_000, 100):
