@@ -4,6 +4,7 @@ what it decides.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -151,10 +152,10 @@ def _watched(
     found: Screened, watch: Watch, memory: Memory, rng: np.random.Generator | None
 ) -> tuple[Screened, Watched | None]:
     """Return the round without rows that the watch cannot read, and what it says of the others, if any."""
-    bound = bind(watch, "watch")
+    bound, own = bind(watch, "watch"), deepcopy(rng)  # so that a rule's noise is that without a watch
     while found.clients:
         try:
-            return found, bound.run(found.rows, clients=found.clients, state=memory.watch, rng=rng)
+            return found, bound.run(found.rows, clients=found.clients, state=memory.watch, rng=own)
         except NonFiniteError as error:
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
     return found, None

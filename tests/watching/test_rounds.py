@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from holdfast import InputError, defend, factions, fedavg, median, sparsefed, trimmed_mean
+from holdfast import InputError, defend, factions, fedavg, median, sparsefed, trimmed_mean, weak_dp
 from holdfast.defending import defend_screened
 from holdfast.screening import fitting
 from holdfast.watching import ClientMemory, Verdicts, Watched
@@ -185,15 +185,23 @@ def test_nobody_left_to_speak_leaves_the_model_as_it_is():
     assert result.state.watch.round == 1
 
 
-@pytest.mark.parametrize("rule", [fedavg, median, trimmed_mean(alpha=0.2)], ids=str)
+@pytest.mark.parametrize("rule", [fedavg, median, trimmed_mean(alpha=0.2), weak_dp(sigma=0.1)], ids=str)
 def test_a_report_never_changes_the_model(rule):
     federation = Federation(n=30, dim=300, n_plotters=5)
     model, state, alone, found = np.zeros(300, np.float32), None, None, ()
-    for _ in range(8):
+    for number in range(8):
         sent = list(model + federation.updates())
         sent[7][3] = np.nan
         with_it, without = (
-            defend(sent, rule, base=model, clients=range(30), state=memory, watch=watch)
+            defend(
+                sent,
+                rule,
+                base=model,
+                clients=range(30),
+                state=memory,
+                watch=watch,
+                rng=np.random.default_rng(number),
+            )
             for memory, watch in ((state, factions(mode="report")), (alone, None))
         )
         assert with_it.model.tobytes() == without.model.tobytes()
