@@ -165,6 +165,15 @@ def test_three_expelled_at_once_take_the_model_back_to_its_start():
     assert [watched.state.n_rewinds for watched in said][-1] == len(rewound)
 
 
+def test_those_found_before_anything_is_applied_take_nothing_back():
+    rounds = all_clients(Federation(n=30, n_plotters=5))
+    found = [len(watched.verdicts.changed) for watched in told(rounds, factions(hearing=100))]
+    number = next(number for number, n_new in enumerate(found, start=1) if n_new >= 3)
+    said = told(rounds, factions(hearing=number))
+    assert [watched.holds for watched in said[:number]] == [True] * (number - 1) + [False]
+    assert not any(watched.rewinds for watched in said)
+
+
 @pytest.mark.parametrize("settings", [{"rewind": 0}, {"rewind": 1}, {"mode": "report"}])
 def test_there_is_no_rewind_later_than_asked_for_nor_in_a_report(settings):
     for number, watched in enumerate(told(late_plot(), factions(hearing=1, **settings)), start=1):

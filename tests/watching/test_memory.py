@@ -76,11 +76,12 @@ def test_the_memory_of_a_client_is_its_mean_deviation():
     assert memory.heard.sum() == sum(len(clients) for _, clients, _ in rounds)
 
 
-def test_an_older_memory_stays_as_it_was():
+@pytest.mark.parametrize("last", [6, 20], ids=["known", "new"])
+def test_an_older_memory_stays_as_it_was(last):
     federation = Federation(n=12, dim=30)
     before = after([(federation.updates(), list(range(12)), set())])
     stored = {name: values.copy() for name, values in before.as_arrays().items()}
-    later = with_round(before, federation.updates([1, 2, 3, 4, 5, 6]), [1, 2, 3, 4, 5, 20])
+    later = with_round(before, federation.updates([1, 2, 3, 4, 5, 6]), [1, 2, 3, 4, 5, last])
     for name, values in before.as_arrays().items():
         np.testing.assert_array_equal(values, stored[name])
     assert later.views[0, 0] is before.views[0, 0]  # of a client that was not heard
