@@ -15,7 +15,16 @@ from ..kernels import whole
 from ..kernels.splits import best_split, leading_directions
 from ..kernels.whole import Wholes
 
-__all__ = ["N_SEARCHED", "Faction", "factions_in", "main_points", "map_of", "sample_products", "shared_part"]
+__all__ = [
+    "N_SEARCHED",
+    "Faction",
+    "Known",
+    "factions_in",
+    "main_points",
+    "map_of",
+    "sample_products",
+    "shared_part",
+]
 
 Array = NDArray[Any]
 
@@ -45,12 +54,23 @@ class Faction(NamedTuple):
     strength: float  # nats
 
 
-def factions_in(
-    view: Wholes, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
-) -> list[Faction]:
+class Known(NamedTuple):
+    """What is computed of some rows once, because several questions need it."""
+
+    gram: NDArray[np.float64]  # see sample_products
+    points: NDArray[np.float64]  # see main_points
+
+    @classmethod
+    def of(cls, view: Wholes, weights: NDArray[np.float64]) -> "Known":
+        """Return what is known of these rows."""
+        gram = sample_products(view)
+        return cls(gram, main_points(view, weights, gram=gram))
+
+
+def factions_in(view: Wholes, weights: NDArray[np.float64], *, known: Known | None = None) -> list[Faction]:
     """Return the factions among these rows, found one after the other, the rest being searched again.
 
-    Never more than half of the rows are in factions. `gram` is what `sample_products` returns, if known.
+    Never more than half of the rows are in factions. What is `known` of the rows is not computed again.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.normal(scale=400, size=(40, 300))
@@ -61,17 +81,18 @@ def factions_in(
     """
     n, left = len(view), np.arange(len(view))
     least = max(LEAST, round(LEAST_SHARE * n))
-    known = gram = sample_products(view) if gram is None else gram
+    gram, points = known or Known.of(view, weights)
     found: list[Faction] = []
     while len(found) < N_FACTIONS and len(left) >= N_SEARCHED:
-        split = best_split(main_points(view[left], weights[left], gram=known), least=least)
+        split = best_split(points, least=least)
         strength = len(left) * split.score - float(np.interp(np.log(len(left)), np.log(NOISE_AT), NOISE))
         rest = left[~split.outside]
         if strength < WORTHWHILE or len(rest) < n / 2:
             break
         found.append(Faction(left[split.outside], strength))
         left = rest
-        known = gram[np.ix_(left, left)] if len(gram) == n else sample_products(view[left])
+        inner = gram[np.ix_(left, left)] if len(gram) == n else sample_products(view[left])
+        points = main_points(view[left], weights[left], gram=inner)
     return found
 
 
@@ -110,7 +131,13 @@ def main_points(
     return np.asarray(points - np.einsum("i,ij->j", share, points[some]))
 
 
-def map_of(view: Wholes, weights: NDArray[np.float64], outside: NDArray[np.bool_]) -> NDArray[np.float64]:
+def map_of(
+    view: Wholes,
+    weights: NDArray[np.float64],
+    outside: NDArray[np.bool_],
+    *,
+    known: Known | None = None,
+) -> NDArray[np.float64]:
     """Return a place for each row: how far it stands off the crowd, and where it is within it.
 
     Both are in deviations of the crowd. Off the crowd is the direction of those `outside`; without any,
@@ -124,7 +151,7 @@ def map_of(view: Wholes, weights: NDArray[np.float64], outside: NDArray[np.bool_
     """
     if len(view) < 3:
         return np.zeros((len(view), 2))
-    points = main_points(view, weights)
+    points = main_points(view, weights) if known is None else known.points
     crowd = points[~outside] if (~outside).sum() > 1 else points
     centred = points - crowd.mean(axis=0)
     off = np.eye(points.shape[1])[0]
@@ -142,12 +169,11 @@ def map_of(view: Wholes, weights: NDArray[np.float64], outside: NDArray[np.bool_
     )
 
 
-def shared_part(view: Wholes, *, gram: NDArray[np.float64] | None = None) -> float:
+def shared_part(view: Wholes, *, known: Known | None = None) -> float:
     """Return how much of a client's deviation lies in directions that others share: the median client's.
 
     It is small where clients differ each in its own way, and large where they differ in few ways, such as
     which classes they hold. Directions found from three quarters of the clients explain those of the fourth.
-    `gram` is what `sample_products` returns, if known.
 
     >>> rng = np.random.default_rng(0)
     >>> own, kinds = rng.normal(scale=400, size=(40, 300)), rng.normal(scale=400, size=(40, 3))
@@ -156,7 +182,7 @@ def shared_part(view: Wholes, *, gram: NDArray[np.float64] | None = None) -> flo
     >>> round(shared_part((kinds @ rng.normal(size=(3, 300)) + own / 2).astype(np.int16)), 1)
     0.9
     """
-    products = sample_products(view) if gram is None else gram
+    products = sample_products(view) if known is None else known.gram
     n = len(products)
     gram, explained = _centred(products, np.full(n, 1 / n)), np.zeros(n)
     n_shared = min(N_SHARED, max(1, n // PER_DIRECTION))  # as many as few clients can have in common

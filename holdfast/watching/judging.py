@@ -10,7 +10,7 @@ from .._support.counting import check_whole
 from ..core import Watch, bind
 from ..errors import InputError
 from ..updates.rows import rows_of
-from .crowds import N_SEARCHED, factions_in, map_of, sample_products, shared_part
+from .crowds import N_SEARCHED, Known, factions_in, map_of, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
 from .memory import N_REMEMBERED, ClientMemory, Name, named, sample_of, with_round
 from .verdicts import Standing, Verdict, Verdicts
@@ -99,7 +99,7 @@ def factions(
     rows.refuse(np.asarray(~np.isfinite(values).all(axis=1)))
     told = with_round(before, values, names).limited(most_clients, names)
     needed = evidence_needed(false_alarms)
-    looked, shared = _looked(told, names)
+    looked, shared, known = _looked(told, names)
     after = _judged(looked, needed)
     holds = mode == "expel" and not _was_heard(after, hearing)
     n_new = int((after.since == after.round).sum())
@@ -108,7 +108,11 @@ def factions(
     n_applied = 0 if rewinds else after.n_applied + (not holds)
     after = replace(after, n_applied=n_applied, n_rewinds=after.n_rewinds + rewinds)
     verdicts = Verdicts(
-        after.round, tuple(_verdicts(after, needed)), hearing=holds, rewound=rewinds, shared=round(shared, 4)
+        after.round,
+        tuple(_verdicts(after, needed, known)),
+        hearing=holds,
+        rewound=rewinds,
+        shared=round(shared, 4),
     )
     positions = after.positions
     silenced = {
@@ -138,21 +142,21 @@ def _was_heard(memory: ClientMemory, hearing: float) -> bool:
     return memory.round >= N_BEFORE_LOOKING and float(memory.heard.mean()) >= hearing
 
 
-def _looked(memory: ClientMemory, present: Sequence[Name]) -> tuple[ClientMemory, float]:
-    """Return the memory with the evidence of one more look at it, and how much clients share.
+def _looked(memory: ClientMemory, present: Sequence[Name]) -> tuple[ClientMemory, float, Known | None]:
+    """Return the memory with the evidence of one more look at it, how much clients share, and the first view.
 
     Who are more than half of those present are no faction, even if few of all that were ever heard: else
     attackers who make up identities could turn the watch against everybody else.
     """
     heard, here = np.flatnonzero(memory.heard), [memory.positions[name] for name in present]
     if memory.round < N_BEFORE_LOOKING or len(heard) < N_SEARCHED:
-        return memory, 0.0
+        return memory, 0.0, None
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
     now, faction, parts = np.zeros(memory.n_clients), np.zeros(memory.n_clients, np.int32), []
-    for view in memory.views[:, heard]:
-        gram = sample_products(view)
-        parts.append(shared_part(view, gram=gram))
-        for number, found in enumerate(factions_in(view, weights[heard], gram=gram), start=1):
+    known = [Known.of(view, weights[heard]) for view in memory.views[:, heard]]
+    for view, own in zip(memory.views[:, heard], known, strict=True):
+        parts.append(shared_part(view, known=own))
+        for number, found in enumerate(factions_in(view, weights[heard], known=own), start=1):
             members = heard[found.members]
             if 2 * np.isin(here, members).sum() > len(here):
                 continue
@@ -162,7 +166,8 @@ def _looked(memory: ClientMemory, present: Sequence[Name]) -> tuple[ClientMemory
     looks = memory.looks + 1
     pace = np.maximum(PACE, 1.0 / (looks + 1))  # one look alone is half a look
     evidence = memory.evidence + pace * (now - memory.evidence)
-    return replace(memory, looks=looks, evidence=evidence, faction=faction), float(np.mean(parts))
+    after = replace(memory, looks=looks, evidence=evidence, faction=faction)
+    return after, float(np.mean(parts)), known[0] if len(heard) == memory.n_clients else None
 
 
 def _judged(memory: ClientMemory, needed: float) -> ClientMemory:
@@ -176,11 +181,11 @@ def _judged(memory: ClientMemory, needed: float) -> ClientMemory:
     return replace(memory, since=since.astype(np.int32))
 
 
-def _verdicts(memory: ClientMemory, needed: float) -> Iterator[Verdict]:
-    """Yield what is to be said of each client."""
+def _verdicts(memory: ClientMemory, needed: float, known: Known | None) -> Iterator[Verdict]:
+    """Yield what is to be said of each client; what is known of the first view is not computed again."""
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
     suspected = memory.evidence > FADED * needed
-    places = map_of(memory.views[0], weights, memory.expelled | suspected)
+    places = map_of(memory.views[0], weights, memory.expelled | suspected, known=known)
     for position, client in enumerate(memory.clients):
         standing: Standing = "clear"
         if memory.since[position]:

@@ -9,10 +9,10 @@ from holdfast.watching.crowds import (
     N_FOR_DIRECTIONS,
     N_SEARCHED,
     N_SHARED,
+    Known,
     factions_in,
     main_points,
     map_of,
-    sample_products,
     shared_part,
 )
 
@@ -50,14 +50,16 @@ def test_main_points_are_those_of_a_singular_value_decomposition(n, k):
 
 
 @pytest.mark.parametrize("n", [40, 600])
-def test_products_that_are_known_change_no_bit(n):
+def test_what_is_known_already_changes_no_bit(n):
     view, weights = rows_of_crowd(n, apart=range(n // 8)), np.ones(n)
-    gram = sample_products(view)
-    assert main_points(view, weights).tobytes() == main_points(view, weights, gram=gram).tobytes()
-    assert shared_part(view) == shared_part(view, gram=gram)
-    one, other = factions_in(view, weights), factions_in(view, weights, gram=gram)
+    known = Known.of(view, weights)
+    assert main_points(view, weights).tobytes() == known.points.tobytes()
+    assert shared_part(view) == shared_part(view, known=known)
+    one, other = factions_in(view, weights), factions_in(view, weights, known=known)
     assert [faction.strength for faction in one] == [faction.strength for faction in other]
     assert members(one) == members(other) == [set(range(n // 8))]
+    places = (map_of(view, weights, np.arange(n) < 5, known=given).tobytes() for given in (None, known))
+    assert len(set(places)) == 1
 
 
 @pytest.mark.parametrize(("n", "k"), [(24, 3), (50, 8), (103, 20)])
