@@ -1,17 +1,21 @@
 """How many threads a pass over the updates uses. One setting: HOLDFAST_THREADS."""
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
 from typing import TypeVar
 
 from ..errors import InputError
 
-__all__ = ["in_order", "in_parts", "n_threads"]
+__all__ = ["for_each", "in_order", "in_parts", "n_threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+HELPER = "holdfast helper"
 
 
 def n_threads() -> int:
@@ -52,6 +56,34 @@ def in_order(work: Callable[[T], R], items: Iterable[T], *, n_workers: int | Non
             yield waiting.popleft().result()
 
 
+def for_each(work: Callable[[T], object], items: Iterable[T]) -> None:
+    """Do the work on each item; items are dealt out to threads, of which the caller's is one.
+
+    The others wait for the next call: to start them costs as much as short work does. What one of them does
+    is not dealt out again.
+
+    >>> found = set()
+    >>> for_each(found.add, [1, 2, 3])
+    >>> found
+    {1, 2, 3}
+    """
+    dealt = list(items)
+    is_helper = threading.current_thread().name.startswith(HELPER)
+    n = 1 if is_helper else max(1, min(n_threads(), len(dealt)))
+
+    def work_on(first: int) -> None:
+        for item in dealt[first::n]:
+            work(item)
+
+    waiting = [_helpers(n - 1).submit(work_on, first) for first in range(1, n)]
+    try:
+        work_on(0)
+    finally:
+        wait(waiting)
+    for one in waiting:
+        one.result()
+
+
 def in_parts(work: Callable[[slice], object], n: int) -> None:
     """Do the work on n items, which are cut into one part for each thread.
 
@@ -61,5 +93,13 @@ def in_parts(work: Callable[[slice], object], n: int) -> None:
     [2, 4, 6]
     """
     step = max(1, -(-n // n_threads()))
-    for _ in in_order(work, [slice(start, min(start + step, n)) for start in range(0, n, step)]):
-        pass
+    for_each(work, [slice(start, min(start + step, n)) for start in range(0, n, step)])
+
+
+@cache
+def _helpers(n: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n, thread_name_prefix=HELPER)
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_helpers.cache_clear)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.threads import in_order, in_parts
+from .._support.threads import for_each, in_parts
 
 __all__ = ["Wholes", "gram", "products", "weighted_sums"]
 
@@ -17,7 +17,7 @@ __all__ = ["Wholes", "gram", "products", "weighted_sums"]
 Wholes = NDArray[np.int16] | NDArray[np.object_]
 
 #: Rows that a thread multiplies at a time.
-N_ROWS = 32
+N_ROWS = 16
 
 
 def gram(rows: Wholes) -> NDArray[np.float64]:
@@ -34,8 +34,7 @@ def gram(rows: Wholes) -> NDArray[np.float64]:
         here = _multiplied(placed.addresses[start:], placed.dim, n_rows=min(N_ROWS, len(rows) - start))
         found[start : start + len(here), start:] = here
 
-    for _ in in_order(multiply, range(0, len(rows), N_ROWS)):
-        pass
+    for_each(multiply, range(0, len(rows), N_ROWS))
     upper = np.triu(found)
     return np.asarray(upper + np.triu(upper, 1).T)
 
@@ -57,8 +56,7 @@ def products(rows: Wholes, others: Wholes) -> NDArray[np.float64]:
         here = _multiplied(both, placed.dim, n_rows=len(part), first=len(part) + len(padding))
         found[start : start + len(part)] = here[:, len(part) + len(padding) :]
 
-    for _ in in_order(multiply, range(0, len(rows), N_ROWS)):
-        pass
+    for_each(multiply, range(0, len(rows), N_ROWS))
     return found
 
 

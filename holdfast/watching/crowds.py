@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.threads import in_order
+from .._support.threads import for_each
 from ..kernels import whole
 from ..kernels.splits import best_split, leading_directions
 from ..kernels.whole import Wholes
@@ -196,8 +196,7 @@ def shared_part(view: Wholes, *, known: Known | None = None) -> float:
         along = np.einsum("ij,jk->ik", gram[tried][:, ~tried], directions)
         explained[tried] = (along**2 / np.where(lengths > 0, lengths, np.inf)).sum(axis=1)
 
-    for _ in in_order(explain, range(N_FOLDS)):
-        pass
+    for_each(explain, range(N_FOLDS))
     own = np.diag(gram)
     deviates = own > 1e-10 * np.diag(products).max()  # the rest is what rounding leaves of nothing
     return float(np.median(explained[deviates] / own[deviates])) if deviates.any() else 0.0

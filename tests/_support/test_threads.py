@@ -1,10 +1,11 @@
 import os
+import signal
 import threading
 
 import pytest
 
 from holdfast import InputError
-from holdfast._support.threads import in_order, in_parts, n_threads
+from holdfast._support.threads import for_each, in_order, in_parts, n_threads
 
 
 def test_all_cores_are_used_unless_told_otherwise(monkeypatch):
@@ -51,3 +52,52 @@ def test_parts_cover_every_item_once(monkeypatch, n, threads):
 
     in_parts(work, n)
     assert done == [1] * n
+
+
+def test_the_caller_and_its_helpers_work_at_once_and_helpers_are_kept(monkeypatch):
+    monkeypatch.setenv("HOLDFAST_THREADS", "2")
+    both, workers = threading.Barrier(2, timeout=20), set()
+
+    def work(item):
+        workers.add(threading.current_thread())
+        both.wait()
+
+    for_each(work, range(2))
+    for_each(work, range(2))
+    assert len(workers) == 2
+    assert threading.current_thread() in workers
+
+
+def test_work_of_a_helper_is_not_dealt_out_again(monkeypatch):
+    monkeypatch.setenv("HOLDFAST_THREADS", "3")
+    found = []
+    for_each(lambda outer: for_each(lambda inner: found.append((outer, inner)), range(4)), range(5))
+    assert sorted(found) == [(outer, inner) for outer in range(5) for inner in range(4)]
+
+
+@pytest.mark.parametrize("bad", range(4))
+def test_an_error_of_caller_or_helper_is_raised_when_all_are_done(monkeypatch, bad):
+    monkeypatch.setenv("HOLDFAST_THREADS", "2")
+    done = []
+
+    def work(item):
+        if item == bad:
+            raise ZeroDivisionError
+        done.append(item)
+
+    with pytest.raises(ZeroDivisionError):
+        for_each(work, range(4))
+    assert {item for item in range(4) if item % 2 != bad % 2} <= set(done)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_process_has_helpers_of_its_own(monkeypatch):
+    monkeypatch.setenv("HOLDFAST_THREADS", "2")
+    for_each(abs, range(4))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        for_each(abs, range(4))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0

@@ -1,6 +1,7 @@
 """Against a real Ray cluster, on this machine."""
 
 import os
+import threading
 import warnings
 
 import numpy as np
@@ -61,10 +62,12 @@ def test_a_file_that_changes_under_the_workers_drops_its_client(deed, cluster, t
                 os.truncate(clients[2], 1000)
             elif deed == "is rewritten":
                 clients[2].write_bytes(other.read_bytes())
-            else:
+            elif deed == "is gone":
                 clients[2].unlink(missing_ok=True)
-                if deed == "is a link":
-                    clients[2].symlink_to(other)
+            else:  # parts are cut by several threads: each puts its link there in one step
+                link = tmp_path / f"link-{threading.get_ident()}"
+                link.symlink_to(other)
+                link.replace(clients[2])
         return cut(rows, start, stop)
 
     cut = Rows.columns
