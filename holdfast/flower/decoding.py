@@ -40,7 +40,7 @@ class Code(enum.IntEnum):
     PAYLOAD = 7  # the bytes of an array do not hold what it declares
     VALUES = 8  # NaN, infinite or overflowing values, negative variances
     EXAMPLES = 9  # the number of examples is missing, or cannot be
-    UNASKED = 11  # from a node that was not asked, or a second reply
+    UNASKED = 11  # from a node that was not asked, a second reply, or one to another message
     SILENT = 12  # asked, and no reply came
     EXPELLED = 13  # by the watch: it is heard, and has no say
 

@@ -6,7 +6,7 @@ the nodes report it, over those that report it in the same form.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,8 @@ __all__ = [
 
 #: How the names of what the strategy itself says begin; a client's metrics of such names are left out.
 OWN = "holdfast-"
+#: How much of one reply is looked at: with more names or numbers than these, it has no metrics.
+MOST_NAMES, MOST_NUMBERS = 1_000, 1_000_000
 
 log = logging.getLogger("holdfast")
 
@@ -52,25 +54,31 @@ def common_metrics(replies: Sequence[Reply], *, count_key: str) -> tuple[list[Re
 
     A metric is common if more than half of the replies report it as a number, or as a list of one length.
     """
-    reported = [
-        {key: value for key, value in reply.metrics.items() if key != count_key and not key.startswith(OWN)}
-        for reply in replies
-    ]
+    reported = [_reported(reply, count_key) for reply in replies]
     votes = Counter((key, _form(value)) for one in reported for key, value in one.items())
     common = {key: form for (key, form), n in votes.items() if 2 * n > len(replies) and form is not None}
     found, odd = [], []
     for reply, one in zip(replies, reported, strict=True):
         kept = {key: value for key, value in one.items() if key in common and _form(value) == common[key]}
         found.append(replace(reply, metrics=kept))
-        unlike = sorted((one.keys() | common.keys()) - kept.keys())
-        if unlike:
+        unlike = (one.keys() | common.keys()) - kept.keys()
+        if _is_too_much(reply.metrics):
+            odd.append(reply.node)
+            log.warning(
+                "client %d: none of its metrics is averaged: they are more than %d, or hold more than %d"
+                " numbers",
+                reply.node,
+                MOST_NAMES,
+                MOST_NUMBERS,
+            )
+        elif unlike:
             odd.append(reply.node)
             log.warning(
                 "client %d: averages do without %d of its metrics, %s first: missing, not finite, or unlike"
                 " those of most nodes",
                 reply.node,
                 len(unlike),
-                shortened(unlike[0]),
+                shortened(min(unlike)),
             )
     return found, odd
 
@@ -146,6 +154,21 @@ def left_out(refused: Sequence[Refused], odd: list[int]) -> dict[str, MetricReco
         OWN + "dropped-codes": [int(one.code) for one in refused],
         OWN + "odd-metrics-nodes": odd,
     }
+
+
+def _reported(reply: Reply, count_key: str) -> dict[str, MetricRecordValues]:
+    """Return the metrics of a reply that may count; none of what is too much to look at."""
+    if _is_too_much(reply.metrics):
+        return {}
+    return {
+        key: value for key, value in reply.metrics.items() if key != count_key and not key.startswith(OWN)
+    }
+
+
+def _is_too_much(metrics: Mapping[str, MetricRecordValues]) -> bool:
+    if len(metrics) > MOST_NAMES:
+        return True
+    return sum(len(value) if isinstance(value, list) else 1 for value in metrics.values()) > MOST_NUMBERS
 
 
 def _form(value: MetricRecordValues) -> tuple[int, ...] | None:

@@ -1,10 +1,10 @@
 """What nodes reply, sorted into what can be used and what cannot, and why. Nothing they send raises."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flwr.app import ArrayRecord, Message, MetricRecordValues, RecordDict
+from flwr.app import ArrayRecord, Message, Metadata, MetricRecordValues, RecordDict
 from flwr.common.constant import SUPERLINK_NODE_ID
 from numpy.typing import NDArray
 
@@ -41,10 +41,13 @@ def sorted_replies(
     replies: Iterable[Message],
     *,
     model: Mapping[str, Array] | None,
-    asked: Collection[int],
+    asked: Mapping[int, Metadata],
     count_key: str,
 ) -> tuple[list[Reply], list[Refused]]:
-    """Return the replies that can be used, and why the others cannot; without a model, only metrics count."""
+    """Return the replies that can be used, and why the others cannot; without a model, only metrics count.
+
+    `asked` has what each node was sent in this round.
+    """
     good: list[Reply] = []
     refused: list[Refused] = []
     seen: set[int] = set()
@@ -54,8 +57,8 @@ def sorted_replies(
             node = int(message.metadata.src_node_id)
             if node == SUPERLINK_NODE_ID and node not in asked and message.has_error():
                 continue  # the SuperLink itself says that a node is gone: it is silent, and not named
-            if node in seen or node not in asked:
-                raise Refusal(Code.UNASKED, "a second reply" if node in seen else "was not asked")
+            if why := _unasked(message, asked.get(node), node in seen):
+                raise Refusal(Code.UNASKED, why)
             seen.add(node)
             good.append(_read(message, node, model, count_key))
         except Refusal as reason:
@@ -65,6 +68,15 @@ def sorted_replies(
     good.sort(key=lambda reply: reply.node)  # who answers first must not change a bit of the result
     silent = [Refused(node, Code.SILENT, "no reply came") for node in sorted({*asked} - seen)]
     return good, [*refused, *silent]
+
+
+def _unasked(message: Message, asked: Metadata | None, is_second: bool) -> str:
+    """Return why a message is not the reply that a node was asked for; "" if it is."""
+    if asked is None:
+        return "was not asked"
+    if asked.message_id and message.metadata.reply_to_message_id != asked.message_id:
+        return "a reply to another message"  # of an earlier round, say
+    return "a second reply" if is_second else ""
 
 
 def _read(message: Message, node: int, model: Mapping[str, Array] | None, count_key: str) -> Reply:
@@ -90,10 +102,13 @@ def _read(message: Message, node: int, model: Mapping[str, Array] | None, count_
 
 
 def _arrays(sent: ArrayRecord, model: Mapping[str, Array]) -> dict[str, Array]:
-    missing, extra = model.keys() - sent.keys(), sent.keys() - model.keys()
-    if missing or extra:
-        named = shortened(sorted(missing or extra)[0])
-        raise Refusal(Code.NAMES, f"{len(missing)} arrays missing, {len(extra)} too many: {named}, say")
+    missing = model.keys() - sent.keys()
+    n_extra = len(sent) - len(model) + len(missing)
+    if missing or n_extra:
+        named = min(missing) if missing else next(name for name in sent if name not in model)
+        raise Refusal(
+            Code.NAMES, f"{len(missing)} arrays missing, {n_extra} too many: {shortened(named)}, say"
+        )
     found = {}
     for name, own in model.items():
         try:

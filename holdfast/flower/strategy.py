@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
+from flwr.app import ArrayRecord, ConfigRecord, Message, Metadata, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 from flwr.supercore import log as flower_log
@@ -105,7 +105,7 @@ class Robust(Strategy):
         self.verdicts: Verdicts | None = None
         self._record: ArrayRecord | None = None  # the global model as it was sent out
         self._model: dict[str, Array] = {}  # and its arrays by name
-        self._asked: set[int] = set()
+        self._asked: dict[int, Metadata] = {}  # [node] of the message that it was sent
         self._inner_start = dict(vars(self.inner))  # what it has before the first step
         self._state = Memory()
         self._rounds_before = 0
@@ -219,7 +219,7 @@ class Robust(Strategy):
     def _asking(self, messages: Iterable[Message]) -> list[Message]:
         """Return the messages, and remember whom they ask."""
         sent = list(messages)
-        self._asked = {message.metadata.dst_node_id for message in sent}
+        self._asked = {message.metadata.dst_node_id: message.metadata for message in sent}
         return sent
 
     @property

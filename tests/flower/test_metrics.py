@@ -7,6 +7,7 @@ from flwr.serverapp.strategy import FedAvg
 
 from holdfast import fedavg, invariant
 from holdfast.flower import Robust
+from holdfast.flower.metrics import MOST_NAMES, MOST_NUMBERS
 
 from .hostile import ODD_METRICS
 from .nodes import NODES, Federation, content, model, one_round, record, trained
@@ -52,6 +53,34 @@ def test_a_node_with_odd_metrics_is_evaluated_by_those_it_has(odd):
     assert found["holdfast-used"] == 5
     assert found["holdfast-odd-metrics-nodes"] == [4]
     assert "accurcy" not in found
+
+
+TOO_MANY = {
+    "names": {"num-examples": 10, "accuracy": 0.1, **{f"m{i}": 1.0 for i in range(MOST_NAMES)}},
+    "numbers": {"num-examples": 10, "accuracy": 0.1, "parts": [1.0] * MOST_NUMBERS},
+}
+
+
+@pytest.mark.parametrize("case", TOO_MANY)
+def test_more_metrics_than_are_looked_at_cost_a_node_its_metrics_and_never_its_model(case, caplog):
+    good = {"num-examples": 10, "accuracy": 0.8}
+    found = evaluated(Robust(invariant), [good] * 4 + [TOO_MANY[case]])
+    assert found["accuracy"] == found["holdfast-median-accuracy"] == pytest.approx(0.8)
+    assert found["holdfast-used"] == 5
+    assert found["holdfast-odd-metrics-nodes"] == [4]
+    assert "client 4: none of its metrics is averaged: they are" in caplog.text
+    said = {**TOO_MANY[case], "train_loss": 7.0}
+    metrics = one_round(Robust(invariant), {11: lambda message: content(trained(11), **said)})[1]
+    assert metrics["holdfast-nodes"] == list(NODES)
+    assert metrics["holdfast-odd-metrics-nodes"] == [11]
+    assert metrics["train_loss"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("count", [MOST_NAMES, MOST_NAMES + 1])
+def test_as_many_metrics_as_are_looked_at_are_averaged(count):
+    said = {"num-examples": 10, **{f"m{i}": 1.0 for i in range(count - 1)}}
+    found = evaluated(Robust(invariant), [said] * 3)
+    assert ("m0" in found) == (count == MOST_NAMES)
 
 
 #: Seventeen honest nodes of which no two report the same metrics, and three attackers who agree.

@@ -102,6 +102,23 @@ def test_a_second_reply_and_one_from_a_node_that_was_not_asked_are_dropped():
     assert found["fc.weight"].numpy().max() < 10
 
 
+def test_a_reply_to_another_message_than_the_rounds_own_does_not_count_as_the_nodes(caplog):
+    strategy, federation = Robust(invariant), Federation()
+    earlier, messages = (
+        list(strategy.configure_train(number, record(model()), ConfigRecord(), federation))
+        for number in (1, 2)
+    )
+    for message in (*earlier, *messages):  # as a grid does when it sends them
+        message.metadata.__dict__["_message_id"] = message.object_id
+    evil = content({**trained(11), "fc.weight": np.full((4, 3), 50, np.float32)})
+    late = [Message(evil, reply_to=message) for message in earlier]
+    found, metrics = strategy.aggregate_train(2, [*late, *federation.send_and_receive(messages)])
+    assert metrics["holdfast-dropped-codes"] == [Code.UNASKED] * 5
+    assert metrics["holdfast-nodes"] == list(NODES)
+    assert "client 11: a reply to another message" in caplog.text
+    assert found["fc.weight"].numpy().max() < 10
+
+
 def test_a_node_that_the_superlink_reports_as_gone_is_silent():
     strategy = Robust(invariant)
     federation = Federation({15: lambda message: None})
