@@ -39,9 +39,9 @@ class TooFewClientsError(InputError):
 
     >>> import numpy as np
     >>> from holdfast import krum
-    >>> krum(np.ones((3, 2)), n_malicious=1)
+    >>> krum(np.ones((3, 2)), n_malicious=1)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    holdfast.errors.TooFewClientsError: krum needs n >= f + 3 clients; got n=3, f=1
+    holdfast.errors.TooFewClientsError: krum needs n >= f + 3 clients; take more per round, ... got n=3, f=1
     """
 
 

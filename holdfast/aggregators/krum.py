@@ -42,7 +42,10 @@ def crowd_scores(
     check_whole("n_malicious", n_malicious, at_least=0)
     n = len(rows)
     if n < n_malicious + 3:
-        raise TooFewClientsError(f"{rule} needs n >= f + 3 clients; got n={n}, f={n_malicious}")
+        raise TooFewClientsError(
+            f"{rule} needs n >= f + 3 clients; take more per round, assume fewer attackers (n_malicious),"
+            f" or use the median, which needs no f: got n={n}, f={n_malicious}"
+        )
     others = distances(kernels.gram(rows))[~np.eye(n, dtype=bool)].reshape(n, n - 1)
     return np.asarray(np.sort(others, axis=1)[:, : n - n_malicious - 2].sum(axis=1))
 

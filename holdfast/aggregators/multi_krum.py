@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._support.counting import check_whole
 from ..core import Aggregate, rule
-from ..errors import InputError
+from ..errors import TooFewClientsError
 from ..updates.rows import Updates, rows_of
 from .krum import crowd_scores, krum_guarantee
 from .outcome import weighted_sum
@@ -50,5 +50,8 @@ def selection(scores: NDArray[np.float64], n_malicious: int, n_selected: int | N
     n_selected = len(scores) - n_malicious if n_selected is None else n_selected
     check_whole("n_selected", n_selected, at_least=1)
     if n_selected > len(scores):
-        raise InputError(f"n_selected must be at most the number of clients, {len(scores)}; got {n_selected}")
+        raise TooFewClientsError(
+            "n_selected asks for more clients than there are; lower it, or leave it out to select n - f: got"
+            f" {len(scores)} clients, n_selected={n_selected}"
+        )
     return np.isin(np.arange(len(scores)), np.argsort(scores, kind="stable")[:n_selected])

@@ -28,8 +28,9 @@ def rfa(
     """Return the weighted geometric median, by the smoothed Weiszfeld algorithm from the mean.
 
     Pillutla et al., 2022, https://arxiv.org/abs/1912.13445. Stops after n_steps, or when no
-    weight changes by more than the tolerance, relatively. The steps work on the rows' dot products alone,
-    so they cost nothing beside the two passes over the data.
+    weight changes by more than the tolerance, relatively. If it has not settled by then, it starts again from
+    the middle of the crowd, which rows far away cannot move; with a tolerance of 0 it takes n_steps from the
+    mean and no more. The steps work on the rows' dot products alone.
 
     >>> rfa(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.1], [9.0, 9.0]])).update.round(2)
     array([1. , 0.1])
@@ -39,9 +40,12 @@ def rfa(
     check_positive("tolerance", tolerance, or_zero=True)
     rows = rows_of(updates)
     client_shares = shares(weights, len(rows))
-    client_weights, has_converged = weiszfeld(
-        kernels.gram(rows), client_shares, n_steps=n_steps, smoothing=smoothing, tolerance=tolerance
-    )
+    gram = kernels.gram(rows)
+    settings = {"smoothing": smoothing, "tolerance": tolerance}
+    client_weights, has_converged = weiszfeld(gram, client_shares, client_shares, n_steps, **settings)
+    if not has_converged and tolerance > 0:
+        start = crowd(gram, client_shares)
+        client_weights, has_converged = weiszfeld(gram, client_shares, start, n_steps, **settings)
     # Half of the mass must be honest: count how many of the heaviest clients stay below half.
     n_tolerated = int(np.searchsorted(np.cumsum(np.sort(client_shares)[::-1]), 0.5 - 1e-12))
     notes = weight_notes(client_shares)
@@ -53,10 +57,10 @@ def rfa(
 
 
 def weiszfeld(
-    gram: Array, shares: Array, *, n_steps: int, smoothing: float, tolerance: float
+    gram: Array, shares: Array, start: Array, n_steps: int, *, smoothing: float, tolerance: float
 ) -> tuple[Array, bool]:
     """Return the weights whose sum of rows is the geometric median, and whether they have settled."""
-    weights = shares
+    weights = start
     for _ in range(n_steps):
         pulls = shares / np.maximum(smoothing, distances_to_sum(gram, weights))
         last, weights = weights, pulls / pulls.sum()
@@ -66,3 +70,21 @@ def weiszfeld(
         if (np.abs(weights - last) <= tolerance * last).all():
             return weights, True
     return weights, False
+
+
+def crowd(gram: Array, shares: Array) -> Array:
+    """Return the weights of a mean of the rows that lie closest together and have more than half the weight.
+
+    Less than half cannot move it: whatever ball holds more than half holds honest rows, and the smallest one
+    is no larger than theirs.
+    """
+    squares, smallest, inside = gram.diagonal(), np.inf, np.arange(len(gram))
+    for row, products in enumerate(gram):
+        distances = squares[row] + squares - 2 * products
+        order = np.argsort(distances, kind="stable")
+        n_inside = int(np.searchsorted(np.cumsum(shares[order]), 0.5, side="right")) + 1
+        if distances[order[:n_inside][-1]] < smallest:
+            smallest, inside = distances[order[:n_inside][-1]], order[:n_inside]
+    weights = np.zeros_like(shares)
+    weights[inside] = shares[inside]
+    return np.asarray(weights / weights.sum())

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from holdfast import InputError, multi_krum
+from holdfast import defend, krum_trimmed_mean, multi_krum, multi_krum_cosine
+from holdfast.errors import TooFewClientsError
 
 ROWS = np.vstack([np.random.default_rng(0).normal(size=(7, 4)), np.full((2, 4), 50.0)])
 
@@ -31,5 +32,16 @@ def test_no_guarantee_is_claimed_for_more_than_the_one_best_row():
 
 def test_selecting_one_is_krum_and_more_than_all_is_refused():
     assert (multi_krum(ROWS, n_malicious=2, n_selected=1).diagnostics.client_weights == 1).sum() == 1
-    with pytest.raises(InputError, match="n_selected must be at most the number of clients, 9; got 10"):
+    with pytest.raises(TooFewClientsError, match=r"lower it, .* got 9 clients, n_selected=10"):
         multi_krum(ROWS, n_malicious=2, n_selected=10)
+
+
+@pytest.mark.parametrize("rule", [multi_krum, multi_krum_cosine, krum_trimmed_mean])
+def test_a_client_that_drops_out_of_a_selection_of_all_stops_no_round(rule):
+    sent = ROWS.copy()
+    sent[3, 0] = np.nan
+    result = defend(sent, rule(n_malicious=2, n_selected=9))
+    assert not result.diagnostics.aggregated
+    assert "got 8 clients, n_selected=9" in result.diagnostics.notes[0]
+    assert not result.update.any()
+    assert defend(sent, rule(n_malicious=2, n_selected=8)).diagnostics.aggregated
