@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from .._support.arrays import UNREADABLE, Arrays, read_arrays, write_arrays
 from ..core import Memory, Rule, Watch
-from ..errors import DataError
+from ..errors import DataError, InputError
 from ..watching.states import memory_arrays, restored_memory
 from .decoding import model_arrays, model_record
 
-__all__ = ["Standing", "load_progress", "save_progress"]
+__all__ = ["Standing", "check_place", "keep_progress", "load_progress"]
 
 Array = NDArray[Any]
 
@@ -36,10 +36,33 @@ class Standing:
     memory: Memory  # of the rule and of the watch
 
 
-def save_progress(
+def check_place(path: Path) -> None:
+    """Make the folder that a checkpoint goes to; an InputError where none can ever be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"checkpoint={str(path)!r} cannot be written: {error.strerror}") from None
+
+
+def keep_progress(
     path: Path, progress: Standing, *, rule: Rule, watch: Watch | None, inner: Strategy
 ) -> None:
-    """Write the checkpoint, whole or not at all."""
+    """Write the checkpoint, whole or not at all; a full disk is logged, and never ends the training."""
+    arrays = _arrays_of(progress, rule, watch, inner)
+    try:
+        write_arrays(path, arrays)
+    except OSError as error:
+        log.error(
+            "the checkpoint %s could not be written after round %d: %s. The training continues; if the file"
+            " exists, it is of an earlier round. Make room, and the next round writes it",
+            path,
+            progress.round,
+            error.strerror or error,
+        )
+
+
+def _arrays_of(progress: Standing, rule: Rule, watch: Watch | None, inner: Strategy) -> Arrays:
+    """Return all that is to be stored, by name."""
     arrays: Arrays = {
         "round": np.array(progress.round),
         "rule": np.array(repr(rule)),
@@ -51,7 +74,7 @@ def save_progress(
     for name, value in vars(inner).items():
         if name not in PASSING:
             arrays |= {f"{INNER}{name}.{key}": part for key, part in _parts(value)}
-    write_arrays(path, arrays | memory_arrays(rule, progress.memory))
+    return arrays | memory_arrays(rule, progress.memory)
 
 
 def load_progress(

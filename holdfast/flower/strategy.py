@@ -33,7 +33,7 @@ from .metrics import (
     left_out,
     watched_over,
 )
-from .progress import Standing, load_progress, save_progress
+from .progress import Standing, check_place, keep_progress, load_progress
 from .replies import Refused, Reply, sorted_replies
 
 __all__ = ["Robust"]
@@ -149,7 +149,7 @@ class Robust(Strategy):
         self._state, self.verdicts = state, result.verdicts or self.verdicts
         if self.checkpoint is not None:
             progress = Standing(number, arrays, self._state)
-            save_progress(self.checkpoint, progress, rule=self.rule, watch=self.watch, inner=self.inner)
+            keep_progress(self.checkpoint, progress, rule=self.rule, watch=self.watch, inner=self.inner)
         averages = self._averaged(used, "train_metrics_aggr_fn")
         metrics = diagnosed(self.diagnostics) | watched_over(result.verdicts) | left_out(refused, odd)
         return arrays, MetricRecord(averages | metrics)
@@ -187,6 +187,8 @@ class Robust(Strategy):
     ) -> Result:
         """Run the rounds, with `resume` those that the checkpoint has not seen; num_rounds counts all."""
         self._state, self.verdicts, before = Memory(), None, 0
+        if self.checkpoint is not None:
+            check_place(self.checkpoint)
         if self.resume and self.checkpoint is not None and self.checkpoint.exists():
             progress = load_progress(
                 self.checkpoint, rule=self.rule, watch=self.watch, inner=self.inner, like=initial_arrays

@@ -33,6 +33,39 @@ def test_arrays_come_back_to_the_bit(tmp_path):
     assert all(found[name].tobytes() == values.tobytes() for name, values in arrays.items())
 
 
+def test_every_single_bit_counts(tmp_path):
+    path = tmp_path / "x.npz"
+    write_arrays(path, {"a": np.arange(3, dtype=np.float32), "b": np.array("text")})
+    whole = path.read_bytes()
+    for bit in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="damaged"):
+            read_arrays(path)
+
+
+def test_half_a_file_and_one_with_more_at_its_end_are_unreadable(tmp_path):
+    path = tmp_path / "x.npz"
+    write_arrays(path, {"a": np.arange(3, dtype=np.float32), "b": np.array("text")})
+    whole = path.read_bytes()
+    for damaged in (*(whole[:length] for length in range(len(whole) - 70)), whole + b"\0", whole + whole):
+        path.write_bytes(damaged)
+        with pytest.raises(UNREADABLE):
+            read_arrays(path)
+
+
+def test_a_file_from_before_digests_is_read_and_one_that_claims_to_be_encrypted_is_not(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, a=np.arange(3))
+    assert read_arrays(path)["a"].tolist() == [0, 1, 2]
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    with pytest.raises(UNREADABLE, match="encrypted"):
+        read_arrays(path)
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "note"
     write_whole(path, b"old")

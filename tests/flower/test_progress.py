@@ -1,13 +1,18 @@
 """A training that was stopped resumes from its checkpoint to the same bits, with the rounds counted on."""
 
+import errno
+import os
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from flwr.app import MetricRecord
 from flwr.serverapp.strategy import FedAdam, FedAvgM
 
 from holdfast import centered_clipping, invariant, median, sparsefed
-from holdfast.errors import DataError
+from holdfast.errors import DataError, InputError
 from holdfast.flower import Robust
+from holdfast.flower.progress import load_progress
 
 from .nodes import Federation, arrays_in, model, record
 
@@ -18,6 +23,18 @@ KINDS = {
     "FedAdam": lambda **to: Robust(median, inner=FedAdam(), **to),
     "FedAvgM": lambda **to: Robust(median, inner=FedAvgM(server_momentum=0.9), **to),
 }
+
+
+@contextmanager
+def full_disk(monkeypatch, step):
+    """Make one step of writing a file fail as a full disk makes it fail."""
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, full)
+        yield
 
 
 def bits(result):
@@ -95,6 +112,46 @@ def test_a_damaged_file_and_one_of_another_model_are_refused(tmp_path):
     np.savez(path, round=np.array(1))
     with pytest.raises(DataError, match="no checkpoint, or a damaged one"):
         run(strategy, 2)
+
+
+@pytest.mark.parametrize("kind", ["SparseFed", "FedAdam"])
+def test_no_flipped_bit_of_a_checkpoint_goes_unnoticed(kind, tmp_path):
+    path = tmp_path / "training.npz"
+    run(KINDS[kind](checkpoint=path), 1)
+    strategy = KINDS[kind]()
+    whole, like = path.read_bytes(), record(model())
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match="no checkpoint, or a damaged one"):
+            load_progress(path, rule=strategy.rule, watch=None, inner=strategy.inner, like=like)
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_full_disk_costs_the_checkpoint_and_never_the_training(step, tmp_path, monkeypatch, caplog):
+    path = tmp_path / "training.npz"
+    run(Robust(invariant, checkpoint=path), 1)
+    with full_disk(monkeypatch, step):
+        result = run(Robust(invariant, checkpoint=path, resume=True), 3)
+    assert bits(result) == bits(run(Robust(invariant), 3))
+    assert [*result.train_metrics_clientapp] == [2, 3]
+    assert f"the checkpoint {path} could not be written after round 3" in caplog.text
+    assert "No space left on device" in caplog.text
+    assert "it is of an earlier round" in caplog.text
+    assert [one.name for one in tmp_path.iterdir()] == ["training.npz"]  # nothing half written takes up room
+    resumed = run(Robust(invariant, checkpoint=path, resume=True), 3)
+    assert [*resumed.train_metrics_clientapp] == [2, 3]
+    assert bits(resumed) == bits(result)
+
+
+def test_a_place_where_no_checkpoint_can_ever_be_is_refused_before_nodes_train(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    federation = Federation()
+    strategy = Robust(invariant, checkpoint=tmp_path / "file" / "training.npz")
+    with pytest.raises(InputError, match=r"checkpoint=.*cannot be written"):
+        strategy.start(federation, record(model()), num_rounds=1)
+    assert federation.sent == []
 
 
 def test_a_failed_round_is_counted_and_changes_nothing_that_is_stored(tmp_path):

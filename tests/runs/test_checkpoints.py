@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from holdfast.core import Memory
-from holdfast.errors import InputError
+from holdfast.errors import DataError, InputError
 from holdfast.lab.simulation import State, simulate
 from holdfast.runs.checkpoints import load_checkpoint, save_checkpoint
 from holdfast.runs.store import files_of
 
-from .tiny import made, tiny_run
+from .tiny import made, stop_after, timeless, tiny_run
 
 
 def test_the_checkpoint_at_the_end_is_the_final_model(tmp_path):
@@ -49,3 +49,29 @@ def test_buffers_and_what_clients_keep_come_back(tmp_path):
     np.testing.assert_equal(
         (found.previous, found.buffers, found.kept), (state.previous, state.buffers, kept)
     )
+
+
+def test_no_flipped_bit_of_a_checkpoint_goes_unnoticed(tmp_path):
+    run, path = tiny_run("sparsefed", sizes=(45, 2)), tmp_path / "x.npz"
+    *_, (_, state) = simulate(run)
+    save_checkpoint(path, run, state)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match="not a checkpoint, or a damaged one"):
+            load_checkpoint(path, run)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_a_run_whose_checkpoint_is_damaged_is_made_anew(share, tmp_path, caplog):
+    run = tiny_run("sparsefed")
+    whole = made(run, tmp_path / "whole")
+    stop_after(2, run, tmp_path / "damaged")
+    path = files_of(run.key, tmp_path / "damaged").checkpoint
+    damaged = bytearray(path.read_bytes())
+    damaged[round(share * len(damaged))] ^= 1
+    path.write_bytes(damaged)
+    assert timeless(made(run, tmp_path / "damaged")) == timeless(whole)
+    assert "the run is made anew" in caplog.text
