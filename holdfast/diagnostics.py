@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._support.printable import printable
+
 __all__ = ["Diagnostics", "Dropped", "agreement_by_tenths"]
 
 FloatArray = NDArray[np.float64]
@@ -15,7 +17,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Dropped:
-    """A client whose update was not used, and why.
+    """A client whose update was not used, and why: in words that may be the client's, and are made printable.
 
     >>> print(Dropped(7, "non-finite values"))
     client 7: non-finite values
@@ -24,9 +26,13 @@ class Dropped:
     client: Any
     reason: str
 
+    def __post_init__(self) -> None:
+        """Make the reason printable, wherever it comes from."""
+        object.__setattr__(self, "reason", printable(self.reason, limit=280))
+
     def __str__(self) -> str:
         """Return one line for a log."""
-        return f"client {self.client}: {self.reason}"
+        return f"client {printable(self.client, limit=1000)}: {self.reason}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,3 +75,10 @@ def test_every_state_of_it_prints():
     assert "why" in text
     empty = Diagnostics(rule="krum", clients=(0,), consistency=np.zeros(2, dtype=np.int64))
     assert "agreement" not in str(empty)
+
+
+def test_a_reason_in_a_strangers_words_is_one_printable_line():
+    drop = Dropped("eve\x1b[2J", "wrong type: \nclient ann: fine\ud800" + "n" * 900_000)
+    assert str(drop).startswith(r"client eve\x1b[2J: wrong type: \nclient ann: fine\ud800nnn")
+    assert str(drop).isprintable()
+    assert len(drop.reason) < 300

@@ -1,5 +1,6 @@
 """The command line: one file per command, arguments only."""
 
+import io
 import sys
 
 __all__ = ["main"]
@@ -14,4 +15,7 @@ def main() -> None:
         if package not in ("rich", "typer"):
             raise
         sys.exit(f"The holdfast command needs {package}: pip install 'holdfast-fl[cli]'")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what its encoding lacks is escaped, not an error
+            stream.reconfigure(errors="backslashreplace")
     app()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._support.printable import printable
 from ..errors import InputError
 from . import options
 from .shown import errors_shown
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from ..core import Rule, Watch
 
 __all__ = ["aggregate_command"]
+
+LONG = 4096
 
 
 def aggregate_command(
@@ -81,7 +84,8 @@ def aggregate_command(
                 watch=watching,
                 progress=lambda number, done, total: show(100 * done // total, f"of pass {number}"),
             )
-        facts = {"rule": str(chosen), "base": str(base), "out": str(out)}
+        paths = {"base": printable(base, limit=LONG), "out": printable(out, limit=LONG)}
+        facts = {"rule": str(chosen), **paths}
         if watching is not None:
             facts["watch"] = str(watching)
         page = None
@@ -94,7 +98,7 @@ def aggregate_command(
         else:
             typer.echo(str(said))
             what = "the next model" if said.diagnostics.aggregated else "the model as it was"
-            typer.echo(f"{what} is in {out}" + (f"; the report is in {page}" if page else ""))
+            typer.echo(f"{what} is in {facts['out']}" + (f"; the report is in {page}" if page else ""))
     if not said.diagnostics.aggregated and not said.is_hearing:
         raise typer.Exit(3)
 

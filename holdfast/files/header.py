@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.printable import printable
 from ..updates.layout import Unfit
 
 __all__ = ["DTYPES", "FLOAT_TYPES", "Header", "Tensor", "encoded", "parsed", "strict_json"]
@@ -100,7 +101,7 @@ def parsed(raw: bytes, file_size: int) -> Header:
     for tensor in tensors:
         if tensor.start != at:
             what = "overlap" if tensor.start < at else "leave a hole"
-            raise Unfit(f"has tensors that {what} before {tensor.name!r}")
+            raise Unfit(f"has tensors that {what} before '{printable(tensor.name)}'")
         at = tensor.stop
     if at != file_size:
         raise Unfit(f"has {file_size} bytes, but its header describes {at}")
@@ -129,17 +130,19 @@ def _no_constant(name: str) -> Any:
 def _tensor(name: str, entry: Any, data: int) -> Tensor:
     """Return one tensor as the header has it, its sizes checked against each other."""
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise Unfit(f"describes {name[:80]!r} by other than dtype, shape and data_offsets")
+        raise Unfit(f"describes '{printable(name)}' by other than dtype, shape and data_offsets")
     type_name, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(type_name, str) or type_name not in DTYPES:
-        raise Unfit(f"has {name[:80]!r} of an unknown type: {str(type_name)[:20]}")
+        raise Unfit(f"has '{printable(name)}' of an unknown type: {printable(type_name, limit=20)}")
     if not _are_counts(shape) or len(shape) > MAX_DIMENSIONS:
-        raise Unfit(f"has {name[:80]!r} of an impossible shape")
+        raise Unfit(f"has '{printable(name)}' of an impossible shape")
     if not _are_counts(offsets) or len(offsets) != 2:
-        raise Unfit(f"has {name[:80]!r} at impossible offsets")
+        raise Unfit(f"has '{printable(name)}' at impossible offsets")
     n_bytes = math.prod(shape) * DTYPES[type_name].itemsize
     if offsets[1] - offsets[0] != n_bytes:
-        raise Unfit(f"has {name[:80]!r} in {offsets[1] - offsets[0]} bytes, but its shape needs {n_bytes}")
+        raise Unfit(
+            f"has '{printable(name)}' in {offsets[1] - offsets[0]} bytes, but its shape needs {n_bytes}"
+        )
     return Tensor(name, type_name, tuple(shape), data + offsets[0], data + offsets[1])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.printable import printable
 from ..diagnostics import Dropped
 from ..errors import DataError, InputError
 from ..screening import Screened, capped, examples_held, with_buffers
@@ -15,12 +16,15 @@ from ..updates.forms import first_named, is_named
 from ..updates.layout import Layout, Unfit, widened
 from ..updates.rows import CELL, Rows
 from .header import FLOAT_TYPES, strict_json
-from .opening import Checkpoint, open_from_client, open_own
+from .opening import Checkpoint, files_per_client, open_from_client, open_own
 from .room import Room
 
 __all__ = ["OpenRound", "open_round"]
 
 Array = NDArray[Any]
+
+#: What no path exceeds, even if all of it is escaped.
+LONGEST_PATH = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +75,11 @@ def open_round(
     layout = _layout(base, trained)
     n_bytes = sum(tensor.size * tensor.dtype.itemsize for tensor in _arrays(base, beside))
     home.check_holds(len(clients) * n_bytes, "the buffers of all clients")
+    n_files = files_per_client(len(clients), base)
     arrays, held, sent, stay, dropped = [], [], [], [], []
     for name, path, count in zip(names, clients, counts or [1] * len(names), strict=True):
         try:
-            model = open_from_client(path, base)
+            model = open_from_client(path, base, n_files=n_files)
             _check_fits(model, base, (*trained, *beside), is_part=bool(only))
             examples, extras = examples_held(count), _values(model, beside)
         except Unfit as reason:
@@ -92,7 +97,10 @@ def open_round(
 
 
 def client_names(clients: Sequence[Path]) -> tuple[str, ...]:
-    """Return what the clients are called: their files' bare names, or whole paths if two are alike."""
+    """Return what the clients are called: their files' bare names, or whole paths if two are alike.
+
+    What cannot be printed in a name is escaped, as a backslash is, so that different names stay different.
+    """
     if not clients:
         raise InputError("a round needs at least one client's file")
     whole = [str(path) for path in clients]
@@ -101,7 +109,8 @@ def client_names(clients: Sequence[Path]) -> tuple[str, ...]:
         raise InputError(f"{twice} is given twice: one file per client")
     bare = [path.name.removesuffix(".json").removesuffix(".index") for path in clients]
     short = [name.removesuffix(".safetensors") for name in bare]
-    return tuple(short if len(set(short)) == len(short) else whole)
+    names = short if len(set(short)) == len(short) else whole
+    return tuple(printable(name.replace("\\", "\\\\"), limit=LONGEST_PATH) for name in names)
 
 
 def _arrays(model: Checkpoint, names: Sequence[str]) -> tuple[Any, ...]:

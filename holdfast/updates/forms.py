@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from .._support.printable import printable
 from ..errors import InputError
 from .layout import FLOATS, Layer, Layout, Unfit, is_numbers
 
@@ -214,4 +215,4 @@ def _described(given: Any) -> str:
 def first_named(names: Sequence[Any]) -> str:
     """Return the first of some names, cut short, and how many more there are."""
     others = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{str(names[0])[:80]!r}{others}"
+    return f"'{printable(names[0])}'{others}"

@@ -1,5 +1,8 @@
 import json
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -7,10 +10,12 @@ from typer.testing import CliRunner
 from holdfast import multi_krum
 from holdfast.cli.commands import app
 
+from ..files.hostile import edited
 from ..files.rounds import assert_same, in_memory, some_models, write_round
 from ..files.watched import a_base, write_watched
 
 runner = CliRunner()
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
@@ -58,6 +63,23 @@ def test_the_report_is_json_and_a_page_whose_names_are_no_markup(round_):
     assert "&lt;script&gt;" in page
     assert "<script>" not in page
     assert "://" not in page
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--report", "report.json")])
+def test_names_and_types_that_no_terminal_shows_change_no_exit_code(more, round_, monkeypatch):
+    folder, _, _, at, clients = round_
+    monkeypatch.chdir(folder)
+    evil = clients[0].rename(clients[0].with_name("\x1b[2J\n漢\udcff.safetensors"))
+    edited(evil, lambda header: header["b.bias"].update(dtype="漢\ud800"))
+    command = [sys.executable, "-c", "from holdfast.cli import main; main()", "aggregate"]
+    command += map(str, [evil, *clients[1:], "--base", at, "--out", folder / "next\udcff", *more])
+    # A terminal without UTF-8 shows even less.
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert rb"\x1b[2J" in done.stdout
+    assert b"\x1b" not in done.stdout
+    assert (folder / "next\udcff").exists()
 
 
 def test_a_report_without_jinja_is_refused_before_anything_is_aggregated(round_, monkeypatch):

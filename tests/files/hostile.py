@@ -282,3 +282,54 @@ def an_index_that_lies(path):
     index = {"weight_map": {"a.weight": "model-1.safetensors"}}
     (path / "model.safetensors.index.json").write_text(json.dumps(index))
     return "describes other tensors than its files hold"
+
+
+def index_of(path, places, name="model.safetensors.index.json"):
+    """Put a folder with an index, and the client's file in it, in place of the file."""
+    path.rename(path.with_suffix(".moved"))
+    path.mkdir()
+    path.with_suffix(".moved").rename(path / "model-1.safetensors")
+    (path / name).write_text(json.dumps({"weight_map": places}))
+
+
+@hostile
+def a_shard_with_a_null_in_its_name(path):
+    index_of(path, {"a.weight": "a\0b"})
+    return "points out of its folder"
+
+
+@hostile
+def a_shard_whose_name_cannot_be_encoded(path):
+    index_of(path, {"a.weight": "\ud800"})
+    return "points out of its folder"
+
+
+@hostile
+def an_index_whose_name_is_a_line_of_its_own(path):
+    index_of(path, {}, "\nclient c01: fine\x1b[2J.safetensors.index.json")
+    return r"has an index, \nclient c01: fine\x1b[2J.safetensors.index.json, without a weight_map"
+
+
+@hostile
+def an_index_of_thousands_of_shards(path):
+    index_of(path, {f"t{number}": f"s{number}" for number in range(20_000)})
+    return "has an index of 't0' and 19999 more, which the base does not have"
+
+
+@hostile
+def a_type_that_cannot_be_encoded(path):
+    edited(path, lambda header: header["b.bias"].update(dtype="\ud800"))
+    return r"unknown type: \ud800"
+
+
+@hostile
+def a_type_that_clears_the_screen(path):
+    edited(path, lambda header: header["b.bias"].update(dtype="\x1b[2J\nclient c01"))
+    return r"unknown type: \x1b[2J\nclient c01"
+
+
+@hostile
+def a_name_of_900_kilobytes_before_a_hole(path):
+    far = {"dtype": "F32", "shape": [], "data_offsets": [10**15, 10**15 + 4]}
+    edited(path, lambda header: header.pop("scale") and header.update({"n" * 900_000: far}))
+    return "leave a hole before 'nnn"

@@ -24,6 +24,8 @@ def test_a_hostile_file_is_dropped_by_name_with_the_reason(name, tmp_path):
     said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
     assert [drop.client for drop in said.diagnostics.dropped] == ["c02"]
     assert reason in said.diagnostics.dropped[0].reason
+    assert str(said).replace("\n", "").isprintable()
+    assert len(said.diagnostics.dropped[0].reason) < 300
     expected, _ = in_memory(base, [*models[:2], *models[3:]], median)
     assert_same(tmp_path / "next.safetensors", expected)
 

@@ -1,11 +1,13 @@
+import json
 import os
+import resource
 
 import numpy as np
 import pytest
 
 from holdfast.errors import DataError
 from holdfast.files import save_tensors
-from holdfast.files.opening import open_from_client, open_own
+from holdfast.files.opening import files_per_client, open_from_client, open_own
 from holdfast.updates.layout import Unfit
 
 
@@ -28,7 +30,7 @@ def test_the_servers_own_file_may_be_a_link_and_a_clients_may_not(path, tmp_path
     (tmp_path / "link").symlink_to(path)
     base = open_own(tmp_path / "link", name="the base")
     with pytest.raises(Unfit, match="symbolic link"):
-        open_from_client(tmp_path / "link", base)
+        open_from_client(tmp_path / "link", base, n_files=1)
 
 
 def test_files_are_closed_when_nothing_refers_to_them(path):
@@ -47,7 +49,27 @@ def test_too_many_open_files_are_not_the_clients_fault(path, monkeypatch):
 
     monkeypatch.setattr(os, "open", full)
     with pytest.raises(OSError, match="Too many open files"):
-        open_from_client(path, base)
+        open_from_client(path, base, n_files=1)
+
+
+def test_a_client_may_have_its_share_of_all_open_files(path, monkeypatch):
+    base = open_own(path, name="the base")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 1024))
+    assert files_per_client(8, base) == 96
+    assert files_per_client(10_000, base) == 1  # as many as the base
+
+
+def test_a_client_with_more_files_than_its_share_is_unfit(tmp_path):
+    """One client with a file per tensor of a large model would use up what all may have open."""
+    save_tensors(tmp_path / "base.safetensors", {str(i): np.ones(2) for i in range(5)})
+    base = open_own(tmp_path / "base.safetensors", name="the base")
+    for i in range(5):
+        save_tensors(tmp_path / f"{i}.safetensors", {str(i): np.ones(2)})
+    index = tmp_path / "m.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {str(i): f"{i}.safetensors" for i in range(5)}}))
+    assert len(open_from_client(index, base, n_files=5).files) == 5
+    with pytest.raises(Unfit, match="has 5 files, more than the 4 that are allowed"):
+        open_from_client(index, base, n_files=4)
 
 
 def test_a_damaged_file_of_the_servers_own_is_an_error_with_its_name(path):
