@@ -14,10 +14,11 @@ import numpy as np
 from flwr.app import Array, ArrayRecord
 from numpy.typing import NDArray
 
+from .._support.printable import printable
 from ..errors import InputError
 from ..updates.layout import Unfit
 
-__all__ = ["Code", "Refusal", "model_arrays", "model_record", "numbers_in", "shortened"]
+__all__ = ["Code", "Refusal", "model_arrays", "model_record", "numbers_in"]
 
 #: What np.save writes, in one spelling. A header that is longer than this cannot be a model's.
 HEADER = re.compile(
@@ -60,17 +61,17 @@ def numbers_in(array: Array, *, like: NDArray[Any] | None = None) -> NDArray[Any
     Raises Refusal if they are not what is declared, or of another shape or kind than the model's.
     """
     if array.stype != "numpy.ndarray":
-        raise Refusal(Code.TYPE, f"serialised as {shortened(array.stype)}, not as numpy.ndarray")
+        raise Refusal(Code.TYPE, f"serialised as {printable(array.stype)}, not as numpy.ndarray")
     if not isinstance(array.data, bytes):
         raise Refusal(Code.PAYLOAD, f"its data is {type(array.data).__name__}, not bytes")
     shape = tuple(array.shape)
     if like is not None and shape != like.shape:
-        raise Refusal(Code.SHAPE, f"wrong shape: {shortened(shape)}, not {like.shape}")
+        raise Refusal(Code.SHAPE, f"wrong shape: {printable(shape)}, not {like.shape}")
     dtype, is_fortran, held, start = _header(array.data)
     if held != shape:
-        raise Refusal(Code.PAYLOAD, f"declares shape {shortened(shape)}, holds {shortened(held)}")
+        raise Refusal(Code.PAYLOAD, f"declares shape {printable(shape)}, holds {printable(held)}")
     if array.dtype not in _names(dtype):
-        raise Refusal(Code.PAYLOAD, f"declares type {shortened(array.dtype)}, holds {dtype}")
+        raise Refusal(Code.PAYLOAD, f"declares type {printable(array.dtype)}, holds {dtype}")
     if like is not None and not _is_kind(dtype, like.dtype):
         raise Refusal(Code.TYPE, f"wrong type: {dtype}, not {like.dtype}")
     n_bytes = math.prod(held) * dtype.itemsize
@@ -99,12 +100,6 @@ def model_record(arrays: dict[str, NDArray[Any]]) -> ArrayRecord:
     for name in list(arrays):
         record[name] = Array(np.asarray(arrays.pop(name)))
     return record
-
-
-def shortened(given: object, length: int = 60) -> str:
-    """Return what a stranger wrote in one short line that is safe to log."""
-    said = repr(given)
-    return said if len(said) <= length else said[: length - 3] + "..."
 
 
 def _header(data: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int]:

@@ -14,11 +14,11 @@ import numpy as np
 from flwr.app import MetricRecord, MetricRecordValues, RecordDict
 from numpy.typing import NDArray
 
+from .._support.printable import printable
 from ..aggregators.settings import shares
 from ..diagnostics import Diagnostics
 from ..screening import capped_counts
 from ..watching import Verdicts
-from .decoding import shortened
 from .replies import Refused, Reply
 
 __all__ = [
@@ -74,11 +74,11 @@ def common_metrics(replies: Sequence[Reply], *, count_key: str) -> tuple[list[Re
         elif unlike:
             odd.append(reply.node)
             log.warning(
-                "client %d: averages do without %d of its metrics, %s first: missing, not finite, or unlike"
+                "client %d: averages do without %d of its metrics, '%s' first: missing, not finite, or unlike"
                 " those of most nodes",
                 reply.node,
                 len(unlike),
-                shortened(min(unlike)),
+                printable(min(unlike)),
             )
     return found, odd
 

@@ -8,9 +8,10 @@ from flwr.app import ArrayRecord, Message, Metadata, MetricRecordValues, RecordD
 from flwr.common.constant import SUPERLINK_NODE_ID
 from numpy.typing import NDArray
 
+from .._support.printable import printable
 from ..screening import examples_held
 from ..updates.layout import Unfit
-from .decoding import Code, Refusal, numbers_in, shortened
+from .decoding import Code, Refusal, numbers_in
 
 __all__ = ["Refused", "Reply", "sorted_replies"]
 
@@ -81,7 +82,7 @@ def _unasked(message: Message, asked: Metadata | None, is_second: bool) -> str:
 
 def _read(message: Message, node: int, model: Mapping[str, Array] | None, count_key: str) -> Reply:
     if message.has_error():
-        said = shortened(message.error.reason, 200)
+        said = printable(message.error.reason, limit=200)
         raise Refusal(Code.ERROR, f"reported error {message.error.code}: {said}")
     if not message.has_content():
         raise Refusal(Code.UNREADABLE, "has no content")
@@ -107,7 +108,7 @@ def _arrays(sent: ArrayRecord, model: Mapping[str, Array]) -> dict[str, Array]:
     if missing or n_extra:
         named = min(missing) if missing else next(name for name in sent if name not in model)
         raise Refusal(
-            Code.NAMES, f"{len(missing)} arrays missing, {n_extra} too many: {shortened(named)}, say"
+            Code.NAMES, f"{len(missing)} arrays missing, {n_extra} too many: '{printable(named)}', say"
         )
     found = {}
     for name, own in model.items():

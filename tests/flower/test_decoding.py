@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flwr.app import Array
 
-from holdfast.flower.decoding import Refusal, model_arrays, model_record, numbers_in, shortened
+from holdfast.flower.decoding import Refusal, model_arrays, model_record, numbers_in
 
 from .hostile import header, npy
 
@@ -65,9 +65,3 @@ def test_a_lie_about_the_size_costs_no_memory(data):
         numbers_in(Array("float32", shape, "numpy.ndarray", data))
     assert tracemalloc.get_traced_memory()[1] < 1_000_000
     tracemalloc.stop()
-
-
-def test_what_strangers_write_is_shortened_to_one_line():
-    assert "\n" not in shortened("a\nb")
-    assert len(shortened("x" * 10_000)) == 60
-    assert shortened("one" * 40, 12) == "'oneoneon..."
