@@ -71,7 +71,7 @@ def defend(
 
     `models` holds one entry per client, in order or by client id: state dicts, lists of layers, arrays,
     pytrees. With `base`, the global model, they are models; with `like`, they are updates of it. One
-    (n_clients, dim) array of updates needs neither. `weights` are sample counts, capped at ten medians.
+    (n_clients, dim) array of updates needs neither. `weights` are sample counts, and capped.
     Arrays named by `buffers`, and those that are no floats, follow a rule of their own: the mean under plain
     averaging, else the median. `reference` is the server's own update and `rng` a source of noise, for rules
     that ask for them. A `watch`, such as `factions()`, remembers clients by their ids, expels those who vote

@@ -5,7 +5,6 @@ Nothing a client sends raises. What the caller sets wrongly does.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,25 +14,18 @@ from . import kernels
 from .aggregators.buffers import accept_buffers
 from .diagnostics import Dropped
 from .errors import InputError, NonFiniteError
+from .updates.counts import capped_counts, examples_held
 from .updates.forms import BUFFERS, Form, Tree
 from .updates.layout import Layer, Layout, Unfit, all_finite
 from .updates.rows import Rows, sent_by_clients
 
 __all__ = [
-    "MAX_EXAMPLES",
     "Screened",
     "capped",
-    "capped_counts",
-    "examples_held",
     "fitting",
     "screen",
     "with_buffers",
 ]
-
-#: More examples than a client can hold: a count above it is a lie.
-MAX_EXAMPLES = 100_000_000
-#: No client counts for more than so many times the median client.
-MEDIANS = 10
 
 Buffers = Mapping[str, Any]
 
@@ -159,40 +151,11 @@ def with_buffers(
 
 
 def capped(found: Screened) -> Screened:
-    """Return the same with sample counts of at most ten medians: a count is whatever a client makes up."""
+    """Return the same with sample counts that are capped: a count is whatever a client makes up."""
     if found.weights is None:
         return found
     counts, notes = capped_counts(found.weights, found.clients)
     return replace(found, weights=counts, notes=(*found.notes, *notes))
-
-
-def capped_counts(
-    counts: NDArray[np.float64], clients: Sequence[Any]
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Return sample counts of at most ten medians, and a note that names the clients who claim more.
-
-    >>> capped_counts(np.array([5.0, 7.0, 1e8]), ("ann", "bob", "eve"))[0]
-    array([ 5.,  7., 70.])
-    """
-    limit = MEDIANS * float(np.median(counts[counts > 0])) if counts.any() else 0.0
-    above = np.flatnonzero(counts > limit)
-    if not len(above):
-        return counts, ()
-    some = ", ".join(str(clients[row]) for row in above[:5]) + (", ..." if len(above) > 5 else "")
-    note = f"sample counts above {MEDIANS} times the median count as {limit:g}: of client {some}"
-    return np.minimum(counts, limit), (note,)
-
-
-def examples_held(count: Any) -> float:
-    """Return a sample count as a client sent it, if it can be one; else raise Unfit."""
-    try:
-        examples = float(count) if isinstance(count, Real | np.number) else np.nan
-    except (OverflowError, TypeError):  # an integer beyond all floats, a complex number
-        examples = np.nan
-    if not 0 <= examples <= MAX_EXAMPLES:
-        said = type(count).__name__ if np.isnan(examples) else f"{examples:g}"
-        raise Unfit(f"impossible sample count: {said}, not a number in 0 to {MAX_EXAMPLES}")
-    return examples
 
 
 def _by_client(models: Any, clients: Sequence[Any] | None) -> tuple[list[Any], list[Any]]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from .._support.printable import printable
 from ..diagnostics import Dropped
 from ..errors import DataError, InputError
-from ..screening import Screened, capped, examples_held, with_buffers
+from ..screening import Screened, capped, with_buffers
+from ..updates.counts import examples_held
 from ..updates.forms import first_named, is_named
 from ..updates.layout import Layout, Unfit, widened
 from ..updates.rows import CELL, Rows

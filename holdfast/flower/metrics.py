@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._support.printable import printable
 from ..aggregators.settings import shares
 from ..diagnostics import Diagnostics
-from ..screening import capped_counts
+from ..updates.counts import capped_counts
 from ..watching import Verdicts
 from .replies import Refused, Reply
 
@@ -42,7 +42,7 @@ Averaging = Callable[[list[RecordDict], str], MetricRecord]
 
 
 def capped_examples(replies: Sequence[Reply]) -> tuple[list[Reply], tuple[str, ...]]:
-    """Return the replies with examples of at most ten medians, and a note on who claims more."""
+    """Return the replies with examples that are capped as for rules, and a note on who claims more."""
     counts, notes = capped_counts(
         np.array([reply.examples for reply in replies]), [reply.node for reply in replies]
     )

@@ -9,7 +9,7 @@ from flwr.common.constant import SUPERLINK_NODE_ID
 from numpy.typing import NDArray
 
 from .._support.printable import printable
-from ..screening import examples_held
+from ..updates.counts import examples_held
 from ..updates.layout import Unfit
 from .decoding import Code, Refusal, numbers_in
 

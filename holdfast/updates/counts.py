@@ -1,0 +1,76 @@
+"""Sample counts as clients claim them: what can be one, and what it may buy."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .layout import Unfit
+
+__all__ = ["MAX_EXAMPLES", "capped_counts", "examples_held", "largest_count"]
+
+#: More examples than a client can hold: a count above it is a lie.
+MAX_EXAMPLES = 100_000_000
+#: No client counts for more than so many times the median client.
+MEDIANS = 10
+#: No quarter of the clients counts for more than this share of all examples: whatever they claim, the others
+#: outweigh them, and a weighted geometric median stays within eleven honest radii.
+MOST = 0.45
+
+
+def examples_held(count: Any) -> float:
+    """Return a sample count as a client sent it, if it can be one; else raise Unfit."""
+    try:
+        examples = float(count) if isinstance(count, Real | np.number) else np.nan
+    except (OverflowError, TypeError):  # an integer beyond all floats, a complex number
+        examples = np.nan
+    if not 0 <= examples <= MAX_EXAMPLES:
+        said = type(count).__name__ if np.isnan(examples) else f"{examples:g}"
+        raise Unfit(f"impossible sample count: {said}, not a number in 0 to {MAX_EXAMPLES}")
+    return examples
+
+
+def capped_counts(
+    counts: NDArray[np.float64], clients: Sequence[Any]
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return sample counts that no few clients outweigh all others with, and a note on who claims more.
+
+    No client counts for more than ten medians, and no quarter of the clients (one of three to seven) for more
+    than 45% of all examples.
+
+    >>> capped_counts(np.array([50.0, 60.0, 1e8]), ("ann", "bob", "eve"))[0].round()
+    array([50., 60., 90.])
+    """
+    limit = largest_count(counts)
+    above = np.flatnonzero(counts > limit)
+    if not len(above):
+        return counts, ()
+    some = ", ".join(str(clients[row]) for row in above[:5]) + (", ..." if len(above) > 5 else "")
+    note = (
+        f"sample counts above {limit:g} count as {limit:g}: of client {some}. No client counts for more than"
+        f" {MEDIANS} times the median, no quarter of them for more than {MOST:.0%} of all examples"
+    )
+    return np.minimum(counts, limit), (note,)
+
+
+def largest_count(counts: NDArray[np.float64]) -> float:
+    """Return what a client may count for at most; infinity where there is nothing to cap."""
+    heaviest = np.sort(counts[counts > 0])[::-1]
+    n = len(heaviest)
+    if n < 3:  # one of two has half, whatever it claims
+        return np.inf
+
+    def outweighs(limit: float) -> bool:
+        counted = np.minimum(heaviest, limit)
+        return bool(counted[: max(1, n // 4)].sum() > MOST * counted.sum())
+
+    limit = MEDIANS * float(np.median(heaviest))
+    if not outweighs(limit):
+        return limit
+    low = 0.0
+    for _ in range(60):  # halved so often, the range is as small as the last digit
+        middle = (low + limit) / 2
+        low, limit = (low, middle) if outweighs(middle) else (middle, limit)
+    return low

@@ -1,0 +1,72 @@
+"""A sample count is a number that a client makes up: what it can buy, and what it leaves alone."""
+
+import numpy as np
+import pytest
+
+from holdfast import defend, fedavg, rfa, rlr, weak_dp
+from holdfast.lab.data.split import dirichlet
+from holdfast.updates.counts import capped_counts, largest_count
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 7, 8, 12, 20, 41])
+def test_a_quarter_of_the_clients_never_owns_the_geometric_median(n):
+    n_liars = max(1, n // 4)
+    rows = np.random.default_rng(n).normal(0.1, 0.05, size=(n, 50))
+    honest = rows[n_liars:].mean(axis=0)
+    rows[:n_liars] = -50
+    counts = [100_000_000] * n_liars + [100] * (n - n_liars)
+    result = defend(rows, rfa, weights=counts)
+    assert np.abs(result.update - honest).max() < 1
+    assert result.diagnostics.covered
+    assert result.diagnostics.tolerates >= n_liars
+    assert "of client 0" in result.diagnostics.notes[-1]
+
+
+@pytest.mark.parametrize("rule", [rlr(threshold=0), weak_dp(max_norm=1e9, sigma=0.0)], ids=str)
+def test_one_of_twenty_never_counts_for_a_third(rule):
+    rows = np.zeros((20, 3))
+    rows[0] = 1
+    counts = [100_000_000] + [100] * 19
+    result = defend(rows, rule, weights=counts, rng=np.random.default_rng(0))
+    most = 15 * 45 / 55 - 4  # with this, five of twenty have 45% of all examples
+    np.testing.assert_allclose(result.update, most / (most + 19))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_cap_is_the_largest_that_keeps_a_quarter_below_its_share(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 41))
+    counts = np.exp(rng.normal(scale=rng.choice([0.1, 1.0, 3.0]), size=n))
+    counts[rng.random(n) < 0.2] = 1e8
+
+    def share(limit):
+        counted = sorted(np.minimum(counts, limit), reverse=True)
+        return sum(counted[: max(1, n // 4)]) / sum(counted)
+
+    limit = largest_count(counts)
+    assert share(limit) <= 0.45 + 1e-9
+    assert limit <= 10 * np.median(counts)
+    assert share(1.001 * limit) > 0.45 or 1.001 * limit > 10 * np.median(counts)
+
+
+def test_uneven_counts_of_honest_clients_stay_as_they_are():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        shards = dirichlet(np.arange(20_000) % 10, alpha=0.5, n_clients=100, rng=rng)
+        counts = rng.choice([float(len(shard)) for shard in shards], 20, replace=False)
+        assert counts.max() > 1.2 * np.median(counts)
+        kept, notes = capped_counts(counts, range(20))
+        assert kept is counts
+        assert notes == ()
+
+
+def test_of_one_or_two_clients_no_count_is_capped():
+    assert defend(np.array([[0.0], [4.0]]), fedavg, weights=[1, 3]).update == [3.0]
+    assert defend(np.array([[4.0]]), fedavg, weights=[5]).update == [4.0]
+
+
+def test_clients_without_examples_are_not_counted_among_the_others():
+    counts, notes = capped_counts(np.array([0.0, 0.0, 5.0, 5.0, 100.0]), "abcde")
+    np.testing.assert_allclose(counts, [0, 0, 5, 5, 90 / 11])
+    assert "of client e" in notes[0]
+    assert capped_counts(np.zeros(3), "abc")[1] == ()
