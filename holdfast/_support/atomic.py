@@ -1,23 +1,31 @@
 """Files and folders that hold either their old content or all of the new one, whatever happens meanwhile.
 
-New content goes to a partial file beside the old one, named after the process that writes it, and takes the
-old one's name once it is on the disk.
+New content goes to a partial file beside the old one, and takes the old one's name once it is on the disk.
+The partial file has a random name and is locked for as long as it is written: the system drops the lock with
+its process, however that ends, also in another container or on another machine that shares the folder. A
+partial file that can be locked is a leftover, and whoever writes the same file next removes it.
 """
 
 import ctypes
-import glob
 import os
-import platform
 import re
+import secrets
 import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["remove_leftovers", "replacing", "replacing_folder", "write_whole"]
+try:
+    import fcntl
+except ImportError:  # a system without such locks: leftovers stay
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["replacing", "replacing_folder", "write_whole"]
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of Linux
+NO_LINKS, FOLDER = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_DIRECTORY", 0)
 
 
 def write_whole(path: Path, content: bytes | memoryview) -> None:
@@ -29,7 +37,7 @@ def write_whole(path: Path, content: bytes | memoryview) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file beside the path that takes its name once it is written, and is removed if that fails.
+    """Open a file beside the path that takes its name and mode once it is written, and else is removed.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "note"
@@ -38,15 +46,23 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     >>> path.read_bytes()
     b'done'
     """
-    partial = _partial(path)
+    _remove_leftovers(path)
+    mode = _mode_of(path)
+    partial, fd = _new_partial(path, mode)
     try:
-        with open(partial, "wb") as file:
+        with open(fd, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
+            if mode is not None:
+                os.chmod(fd, mode)
+            os.fsync(fd)
+            if fcntl is None:  # there, an open file keeps its name
+                file.close()
+            os.replace(partial, path)
+    except BaseException as error:
         partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)
         raise
     _sync_folder(path.parent)
 
@@ -54,10 +70,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Make a folder beside the path that takes its place, all files at once, and is removed if that fails."""
-    partial = _partial(path)
-    partial.mkdir()
+    _remove_leftovers(path)
+    mode = _mode_of(path)
+    partial, fd = _new_partial(path, mode, is_folder=True)
     try:
         yield partial
+        _keep_modes(path, partial, mode)
         _sync_folder(partial)
         if not path.exists():
             os.rename(partial, path)
@@ -69,35 +87,78 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         _sync_folder(path.parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)  # the old one, if they were exchanged
+        os.close(fd)
 
 
-def remove_leftovers(folder: Path, name: str) -> None:
-    """Remove partial files of `name` and of `name.*` whose writers are dead; never those of the living."""
-    for partial in folder.glob(f"{glob.escape(name)}.*.partial"):
-        writer = re.search(r"\.(\d+)@([^@]*)\.partial$", partial.name)
-        if writer is None or writer[2] != platform.node() or _is_alive(int(writer[1])):
-            continue
-        if partial.is_dir() and not partial.is_symlink():
-            shutil.rmtree(partial, ignore_errors=True)
+def _new_partial(path: Path, mode: int | None, *, is_folder: bool = False) -> tuple[Path, int]:
+    """Return a new file or folder beside the path, open and locked; only ours to read if the old one is."""
+    while True:
+        partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
+        if is_folder:
+            partial.mkdir(0o777 if mode is None else 0o700)
+            fd = os.open(partial, os.O_RDONLY | FOLDER | NO_LINKS)
         else:
-            partial.unlink(missing_ok=True)
+            new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS
+            fd = os.open(partial, new, 0o666 if mode is None else 0o600)
+        with suppress(FileNotFoundError):  # somebody took it for a leftover before it was locked
+            if _lock(fd) is not False and os.path.samestat(os.fstat(fd), partial.lstat()):
+                return partial, fd
+        os.close(fd)
 
 
-def _partial(path: Path) -> Path:
-    """Return the partial file's path, which tells the process and, as folders may be shared, the machine."""
-    return path.with_name(f"{path.name}.{os.getpid()}@{platform.node()}.partial")
-
-
-def _is_alive(process: int) -> bool:
-    if os.name != "posix":  # elsewhere, asking would send it a signal
-        return True
+def _remove_leftovers(path: Path) -> None:
+    """Remove the partial files and folders of this path that no living process writes."""
+    ours = re.compile(re.escape(path.name) + r"\.[0-9a-f]{16}\.partial")
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        found = [path.with_name(name) for name in os.listdir(path.parent) if ours.fullmatch(name)]
+    except OSError:  # whoever writes there will say so
+        return
+    for partial in found:
+        with suppress(OSError):
+            kind = partial.lstat().st_mode
+            if stat.S_ISREG(kind) or stat.S_ISDIR(kind):
+                _remove_unlocked(partial, is_folder=stat.S_ISDIR(kind))
+
+
+def _remove_unlocked(partial: Path, *, is_folder: bool) -> None:
+    fd = os.open(partial, (os.O_RDONLY | FOLDER if is_folder else os.O_RDWR | os.O_NONBLOCK) | NO_LINKS)
+    try:
+        if _lock(fd):
+            shutil.rmtree(partial, ignore_errors=True) if is_folder else partial.unlink()
+    finally:
+        os.close(fd)
+
+
+def _lock(fd: int) -> bool | None:
+    """Return whether the file is now locked by us alone; None where files cannot be locked."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         return False
-    except (PermissionError, OverflowError):  # somebody else's; no number of a process at all
-        return True
+    except OSError:
+        return None
     return True
+
+
+def _mode_of(path: Path) -> int | None:
+    """Return who may read and write what is replaced; None if nothing is."""
+    try:
+        found = path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    return None if stat.S_ISLNK(found) else stat.S_IMODE(found) & 0o777
+
+
+def _keep_modes(path: Path, partial: Path, mode: int | None) -> None:
+    """Give the new folder, and the files in it that replace others, the modes of the old ones."""
+    for file in partial.iterdir():
+        own = _mode_of(path / file.name)
+        if own is not None:
+            file.chmod(own)
+    if mode is not None:
+        partial.chmod(mode)
 
 
 def _exchanged(one: Path, other: Path) -> bool:
@@ -111,8 +172,8 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 def _sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk."""
-    if hasattr(os, "O_DIRECTORY"):
-        opened = os.open(folder, os.O_DIRECTORY)
+    if FOLDER:
+        opened = os.open(folder, FOLDER)
         try:
             os.fsync(opened)
         finally:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.atomic import remove_leftovers, replacing, replacing_folder, write_whole
+from .._support.atomic import replacing, replacing_folder, write_whole
 from .._support.threads import in_order
 from ..errors import DataError
 from ..updates.layout import FLOATS, PIECE, moved, narrowed
@@ -50,7 +50,6 @@ def write_model(
 
     NotFiniteError if a moved tensor would not be finite; then the output stays as it was.
     """
-    remove_leftovers(out.parent, out.name)  # of runs that were killed: they are as large as a model
 
     def write(path: Path, header: Header) -> None:
         with replacing(path) as file:

@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .._support.atomic import remove_leftovers
 from .._support.counting import check_whole
 from ..core import Bound
 from ..errors import DataError
@@ -48,7 +47,6 @@ def run_and_record(
     (True, 2)
     """
     check_whole("every", every, at_least=1)
-    remove_leftovers(folder, run.key)
     result, state = _resumed(run, folder, device) if resume else (Result(run.description, device), None)
     yield result
     if result.finished:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from holdfast._support.atomic import replacing
 from holdfast.errors import DataError
 from holdfast.lab.simulation import simulate
 from holdfast.runs import epochs, recording
@@ -155,12 +156,12 @@ def test_two_processes_that_make_the_same_run_do_not_disturb_each_other(tmp_path
     one, other = run_and_record(run, tmp_path, every=1), run_and_record(run, tmp_path, every=1)
     for _ in range(3):
         next(one), next(other)
-    partial = tmp_path / f"{run.key}.making.json.{os.getppid()}@{os.uname().nodename}.partial"
-    partial.write_bytes(b"half")  # of somebody who is alive
-    assert [result.n_done for result in one] == [3, 4]
-    assert [result.n_done for result in other] == [3, 4]
-    made(run, tmp_path)
-    assert partial.exists()
+    with replacing(files_of(run.key, tmp_path).making) as file:
+        file.write(b"of a third, who is alive and slow")
+        assert [result.n_done for result in one] == [3, 4]
+        assert [result.n_done for result in other] == [3, 4]
+        made(run, tmp_path)
+    files_of(run.key, tmp_path).making.unlink()
     made(run, tmp_path / "alone")
     assert_same(run, tmp_path, tmp_path / "alone")
 
