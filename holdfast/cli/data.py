@@ -31,18 +31,19 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Se
 def list_command(as_json: options.Json = False, data: options.Data = None) -> None:
     """Show every data set: what it is, its licence, its sources, and whether it is installed."""
     from ..lab.data.sources import SOURCES
-    from ..lab.data.store import installed_files
 
+    with errors_shown():
+        described = {name: _describe(entry) for name, entry in SOURCES.items()}
     if as_json:
-        typer.echo(json.dumps([_describe(entry) for entry in SOURCES.values()], indent=2))
+        typer.echo(json.dumps([*described.values()], indent=2))
         return
     table = Table(
         "data set", "what it is", "licence", Column("source", overflow="fold"), "here", show_lines=True
     )
-    for entry in SOURCES.values():
+    for name, entry in SOURCES.items():
         sources = "\n".join(_format_source(source) for source in entry.sources) or entry.by_hand
-        here = "yes" if installed_files(entry) else "no"
-        table.add_row(entry.name, entry.what, entry.licence, sources, here)
+        here = "yes" if described[name]["files"] else "no"
+        table.add_row(name, entry.what, entry.licence, sources, here)
     Console(highlight=False).print(table)
 
 
@@ -103,7 +104,8 @@ def where_command(as_json: options.Json = False, data: options.Data = None) -> N
     from ..lab.data.sources import SOURCES
     from ..lab.data.store import installed_files
 
-    files = {entry.name: [str(path) for path in installed_files(entry)] for entry in SOURCES.values()}
+    with errors_shown():
+        files = {entry.name: [str(path) for path in installed_files(entry)] for entry in SOURCES.values()}
     if as_json:
         typer.echo(json.dumps({"folder": str(data_folder()), "files": files}, indent=2))
         return

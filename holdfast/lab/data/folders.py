@@ -1,14 +1,13 @@
 """The folder of data sets: where it is, and files in it that may be missing or damaged."""
 
 import os
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._support.arrays import UNREADABLE
 from ...errors import DataError
 
 __all__ = ["VARIABLE", "data_folder", "find_file", "load_arrays"]
@@ -18,11 +17,14 @@ VARIABLE = "HOLDFAST_DATA"
 
 def data_folder() -> Path:
     """Return the folder of data sets: the one that HOLDFAST_DATA names, or the user's own."""
-    if named := os.environ.get(VARIABLE):
-        return Path(named).expanduser().absolute()
-    from platformdirs import user_data_path
+    try:
+        if named := os.environ.get(VARIABLE):
+            return Path(named).expanduser().absolute()
+        from platformdirs import user_data_path
 
-    return user_data_path("holdfast", appauthor=False)
+        return user_data_path("holdfast", appauthor=False).expanduser()
+    except RuntimeError:  # of a user whom the system does not know, as in many a container
+        raise DataError(f"there is no home folder: set {VARIABLE} to the folder of data sets") from None
 
 
 def find_file(*names: str, what: str, get: str) -> Path:
@@ -41,5 +43,5 @@ def load_arrays(path: Path, *names: str) -> list[NDArray[Any]]:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             return [held[name] for name in names]
-    except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, AttributeError) as error:
+    except (*UNREADABLE, TypeError) as error:  # a lone array is no file of several
         raise DataError(f"{path} must hold the arrays {', '.join(names)}: {error}") from None

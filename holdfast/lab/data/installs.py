@@ -12,6 +12,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._support.printable import printable
 from ...errors import DataError
 from .archives import open_archive
 from .cifar10 import BATCHES, check_published, read_batches
@@ -109,7 +110,10 @@ def install_yorgos(files: list[Path], folder: Path) -> None:
 def install_spambase(files: list[Path], folder: Path) -> None:
     """Write Spambase with a header from spambase.zip."""
     with open_archive(files[0], most_bytes=10_000_000) as archive:
-        text = archive.read("spambase.data").decode("ascii")
+        raw = archive.read("spambase.data")
+    if not raw.isascii():
+        raise DataError(f"{files[0]} was refused: spambase.data must be a table in ASCII")
+    text = raw.decode("ascii")
     (folder / "spambase_57.csv").write_text(",".join(SPAMBASE) + "\n" + text)
 
 
@@ -153,16 +157,25 @@ def install_sentiment140(files: list[Path], folder: Path, *, seed: int = 2024) -
 def _first_of_users(file: Iterator[str], seed: int) -> list[tuple[int, str]]:
     """Return (label, text) of one tweet for each user, shuffled; tweets with two labels are left out."""
     labels: dict[str, set[str]] = {}
-    tweets: list[tuple[str, str, str, str]] = []
-    for number, row in enumerate(csv.reader(file), start=1):
-        if len(row) != 6 or row[0] not in ("0", "4"):
-            raise DataError(f"line {number} of {TWEETS} is not a tweet: {row[:5]}")
-        label, key, _, _, user, text = row
+    tweets = list(_tweets(file))
+    for label, key, _, _ in tweets:
         labels.setdefault(key, set()).add(label)
-        tweets.append((label, key, user.lower(), text))
     taken: dict[str, tuple[int, str]] = {}
     for place in np.random.default_rng(seed).permutation(len(tweets)).tolist():
         label, key, user, text = tweets[place]
         if user not in taken and len(labels[key]) == 1:
             taken[user] = int(label == "4"), text
     return list(taken.values())
+
+
+def _tweets(file: Iterator[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (label, key, user, text) of every line."""
+    rows = csv.reader(file)
+    try:
+        for row in rows:
+            if len(row) != 6 or row[0] not in ("0", "4"):
+                raise csv.Error(printable(row[:5]))
+            label, key, _, _, user, text = row
+            yield label, key, user.lower(), text
+    except csv.Error as error:
+        raise DataError(f"line {rows.line_num} of {TWEETS} is not a tweet: {error}") from None

@@ -10,6 +10,7 @@ from typing import Literal
 
 from ..._support.atomic import write_whole
 from ..._support.lookup import nearest
+from ..._support.printable import printable
 from ...errors import DataError, InputError
 from .download import Remote, Seen, UnreachableError, fetch, sha256_of
 from .folders import data_folder
@@ -80,9 +81,15 @@ def _install(source: DataSource, step: Step) -> list[Path]:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as staging:
         try:
             source.install(downloaded, Path(staging))
-        except DataError:
+        except OSError:
+            raise  # the disk is full, say: what was downloaded is as good as before
+        except Exception as error:  # whatever a file that is not what it should be leads to
             _remove(downloaded)
-            raise
+            if isinstance(error, DataError):
+                raise
+            names = ", ".join(file.name for file in downloaded)
+            why = f"{type(error).__name__}: {printable(error)}"
+            raise DataError(f"{names} was refused: {why}") from error
         installed = sorted(Path(staging).iterdir())
         sums = _read_sums() | {file.name: sha256_of(file) for file in installed}
         for file in installed:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._support.printable import printable
 from ...errors import DataError, InputError
 from .dataset import Dataset, standardise
 from .folders import find_file
@@ -47,7 +48,7 @@ def table(
     header, numbers = _read(path)
     missing = [name for name in (label, *drop) if name not in header]
     if missing:
-        raise DataError(f"{path} has no column {', '.join(missing)}; it has {', '.join(header)}")
+        raise DataError(f"{path} has no column {', '.join(missing)}; it has {printable(', '.join(header))}")
     columns = [i for i, name in enumerate(header) if name not in (label, *drop)]
     x, y = numbers[:, columns], numbers[:, header.index(label)].astype(np.int64)
     order = np.random.default_rng(seed).permutation(len(y))
@@ -60,15 +61,16 @@ def _read(path: str) -> tuple[list[str], NDArray[np.float64]]:
     """Return the header and the numbers of a CSV."""
     if not Path(path).is_file():
         raise DataError(f"no table at {path}")
-    with open(path, encoding="utf-8") as file:
-        names, *rows = [line for line in file if line.strip()] or [""]
-    if len(rows) < 2:
-        raise DataError(f"{path} needs a header and at least two rows; it has {len(rows)} rows")
-    header = next(csv.reader([names]))
     try:
+        with open(path, encoding="utf-8") as file:
+            names, *rows = [line for line in file if line.strip()] or [""]
+        if len(rows) < 2:
+            raise DataError(f"{path} needs a header and at least two rows; it has {len(rows)} rows")
+        header = next(csv.reader([names]))
         numbers = np.loadtxt(rows, delimiter=",", quotechar='"', comments=None, ndmin=2)
-    except ValueError as error:
-        raise DataError(f"{path} must hold rows of numbers, all of one length: {error}") from None
+    except (ValueError, csv.Error) as error:
+        why = printable(error, limit=200)
+        raise DataError(f"{path} must hold rows of numbers, all of one length: {why}") from None
     if numbers.shape[1] != len(header) or not np.isfinite(numbers).all():
         raise DataError(
             f"{path} must hold finite numbers, one per name in its header; it has {len(header)} names and"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._support.printable import printable
 from ...errors import DataError, InputError
 from .folders import find_file, load_arrays
 
@@ -60,7 +61,7 @@ def _from_arrays(path: Path, wanted: Set[str]) -> tuple[list[str], NDArray[Any]]
 def _from_text(path: Path, wanted: Set[str]) -> tuple[list[str], list[NDArray[np.float32]]]:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8", errors="replace") as file:  # a word in no script is wanted by nobody
         for number, line in enumerate(file, start=1):
             word, _, numbers = line.rstrip("\n").partition(" ")
             if word not in wanted:
@@ -68,7 +69,9 @@ def _from_text(path: Path, wanted: Set[str]) -> tuple[list[str], list[NDArray[np
             try:
                 row = np.array(numbers.split(), dtype=np.float32)
             except ValueError as error:
-                raise DataError(f"line {number} of {path} must be a word and numbers: {error}") from None
+                raise DataError(
+                    f"line {number} of {path} must be a word and numbers: {printable(error)}"
+                ) from None
             if rows and len(row) != len(rows[0]):
                 raise DataError(f"line {number} of {path} has {len(row)} numbers; others have {len(rows[0])}")
             words.append(word)

@@ -10,7 +10,7 @@ class Files:
 
     def __init__(self):
         self.content, self.version, self.breaks_after, self.asked = {}, '"1"', None, []
-        self.hides_length = False
+        self.hides_length, self.claims_length = False, None
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def serving():
             if files.version:
                 self.send_header("ETag", files.version)
             if not files.hides_length:
-                self.send_header("Content-Length", str(len(content) - start))
+                self.send_header("Content-Length", files.claims_length or str(len(content) - start))
             self.end_headers()
             stop = len(content) if files.breaks_after is None else start + files.breaks_after
             self.wfile.write(content[start:stop])

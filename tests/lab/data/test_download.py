@@ -91,6 +91,12 @@ def test_a_file_shorter_than_it_should_be_is_not_taken(files, tmp_path):
     assert "a.bin" not in names(tmp_path)
 
 
+@pytest.mark.parametrize("length", ["\xb2", "9" * 5000, "-1", "many"])
+def test_a_length_that_is_no_number_is_none(files, tmp_path, length):
+    files.claims_length = length
+    assert fetch(remote(files), tmp_path).read_bytes() == CONTENT
+
+
 def test_a_file_that_was_put_there_by_hand_is_taken_and_checked(files, tmp_path):
     (tmp_path / "a.bin").write_bytes(b"by hand")
     known = remote(files, sha256=hashlib.sha256(b"by hand").hexdigest())

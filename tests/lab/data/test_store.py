@@ -1,9 +1,11 @@
 import csv
+import errno
 import gzip
 import io
 import json
 import os
 import pickle
+import re
 import shutil
 import tarfile
 import zipfile
@@ -15,6 +17,7 @@ import pytest
 from holdfast import InputError
 from holdfast.errors import DataError
 from holdfast.lab.data import installs, spambase, store
+from holdfast.lab.data.archives import open_archive
 from holdfast.lab.data.download import Remote
 from holdfast.lab.data.sources import SOURCES, DataSource
 from holdfast.lab.data.store import get, installed_files, verify
@@ -93,6 +96,75 @@ def test_an_archive_that_leads_out_is_refused_and_leaves_nothing_behind(files, m
         get("spambase")
     assert left(tmp_path) == []
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def encrypted(archive):
+    raw = bytearray(archive)
+    raw[raw.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(raw)
+
+
+LONG_TWEET = b'"0","1","date","NO_QUERY","user","' + b"x" * 200_000 + b'"\n'
+TWEETS = "training__1600000__processed__noemoticon__csv"
+
+#: name: (data set, file, content, install, why it is refused)
+BAD = {
+    "a zip that claims to be encrypted": (
+        "spambase",
+        "spambase.zip",
+        encrypted(zipped(spambase__data=SPAM)),
+        installs.install_spambase,
+        "'spambase.data' is encrypted",
+    ),
+    "a table that is not ASCII": (
+        "spambase",
+        "spambase.zip",
+        zipped(spambase__data=SPAM.encode() + b"\xe9\n"),
+        installs.install_spambase,
+        "spambase.data must be a table in ASCII",
+    ),
+    "a field that has no end": (
+        "sentiment140",
+        "all.zip",
+        zipped(**{TWEETS: LONG_TWEET}),
+        installs.install_sentiment140,
+        "line 1 of training.1600000.processed.noemoticon.csv is not a tweet: field larger than",
+    ),
+    "a line that is no tweet": (
+        "sentiment140",
+        "all.zip",
+        zipped(**{TWEETS: b'"7\x1b[31m","1"\n'}),
+        installs.install_sentiment140,
+        r"is not a tweet: ['7\x1b[31m', '1']",
+    ),
+    "something that nobody thought of": (
+        "spambase",
+        "spambase.zip",
+        b"",
+        lambda files, folder: {}["spam"],
+        "spambase.zip was refused: KeyError: 'spam'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_download_that_is_refused_is_removed(case, files, monkeypatch, tmp_path):
+    name, file, content, install, why = BAD[case]
+    offered(monkeypatch, files, name, {file: content}, install)
+    with pytest.raises(DataError, match=re.escape(why)):
+        get(name)
+    assert left(tmp_path) == []
+
+
+def test_a_full_disk_does_not_cost_the_download(files, monkeypatch, tmp_path):
+    def full(files, folder):
+        with open_archive(files[0], most_bytes=10**6):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    offered(monkeypatch, files, "spambase", {"spambase.zip": zipped(spambase__data=SPAM)}, full)
+    with pytest.raises(OSError, match="No space left"):
+        get("spambase")
+    assert left(tmp_path) == ["data/downloads/spambase.zip"]
 
 
 def test_a_pickle_that_would_run_code_is_refused_and_leaves_nothing_behind(files, monkeypatch, tmp_path):

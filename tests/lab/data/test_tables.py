@@ -10,7 +10,7 @@ from .folder import needs
 
 def written(tmp_path, text):
     path = tmp_path / "table.csv"
-    path.write_text(text)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return str(path)
 
 
@@ -36,6 +36,9 @@ def test_a_table_is_shuffled_split_and_standardised(tmp_path):
         ("a,b,spam\n1,2\n3,4\n", "it has 3 names and 2 columns"),
         ("a,spam\n", "at least two rows; it has 0 rows"),
         ("", "at least two rows; it has 0 rows"),
+        ("a,sp\xe4m\n1,0\n3,1\n".encode("latin-1"), "rows of numbers, .* 'utf-8' codec can't decode"),
+        ("a" * 200_000 + ",spam\n1,0\n3,1\n", "rows of numbers, .* field larger than field limit"),
+        ("a,spam\n1,\x1b[31m\n3,no\n", r"rows of numbers, .*\\x1b\[31m"),
     ],
 )
 def test_a_table_that_cannot_be_read_says_what_is_wrong(tmp_path, text, needed):

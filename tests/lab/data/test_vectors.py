@@ -38,6 +38,11 @@ def test_a_text_file_that_cannot_be_read_is_refused(folder, text, needed):
         word_vectors("own.txt", wanted={"good"})
 
 
+def test_words_in_no_script_stop_nobody_who_wants_others(folder):
+    (folder / "own.txt").write_bytes(b"\xff\xfe 1 2\ngood 3 4\n")
+    assert word_vectors("own.txt", wanted={"good"}).vectors.tolist() == [[3, 4]]
+
+
 @pytest.mark.parametrize("name", ["glove", "word2vec-100d", "glove-d", "own.bin"])
 def test_a_name_of_no_vectors_is_refused(name):
     with pytest.raises(InputError, match=r'vectors must be "glove-100d" or another dimension, .*; got '):
