@@ -17,7 +17,7 @@ from .diagnostics import Diagnostics
 from .errors import InputError, NonFiniteError, TooFewClientsError
 from .screening import Screened, fitting
 from .updates.forms import BUFFERS
-from .updates.layout import Layer, Layout, NotFiniteError, Unfit, all_finite, layers_of, moved, widened
+from .updates.layout import Layer, Layout, NotFiniteError, Unfit, all_finite, moved, widened
 from .watching import Verdicts, Watched
 
 __all__ = ["Defended", "defend", "defend_screened"]
@@ -262,7 +262,7 @@ def _applied(
 ) -> Defended:
     """Return the round's outcome: the model moved by the update, its buffers replaced."""
     layout = found.rows.layout
-    _, steps, _ = layers_of(result.update)
+    steps = layout.accept(result.update)
     buffers = combined_buffers(
         found.buffers,
         base=found.own_buffers,

@@ -217,10 +217,12 @@ def _server_of_array(updates: Any) -> Screened:
         )
     sent_by_clients(updates)
     try:
-        layer, _ = Layer.read(updates)
+        layer, _ = Layer.read(updates[:0])
     except Unfit as reason:
         raise InputError(f"updates: {reason}") from None
     layout = Layout((replace(layer, shape=layer.shape[1:]),), is_single=True)
+    if layout.dim == 0:
+        raise InputError(f"updates hold no numbers: their shape is {tuple(updates.shape)}")
     return Screened(Rows(layout, ()), (), form=Form(Tree(), layout, (False,)))
 
 

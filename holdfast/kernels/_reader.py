@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..updates.layout import FLOATS, Unfit
-from ..updates.rows import Rows, Stored, flat_piece
+from ..updates.pieces import Stored, flat_piece
+from ..updates.rows import Rows
 from ._forms import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Source
 
 __all__ = ["Reader"]
 
 Array = NDArray[Any]
 
-KINDS = {"float32": FLOAT32, "float64": FLOAT64, "float16": FLOAT16, "uint16": BFLOAT16}
+KINDS = {"f4": FLOAT32, "f8": FLOAT64, "f2": FLOAT16, "u2": BFLOAT16}
+NATIVE = np.dtype(np.float32).str[0]
 BASE = -1  # stands for the base where a row's number is expected
 
 
@@ -40,10 +42,8 @@ class Reader:
     def of(cls, rows: Rows) -> "Reader":
         """Return the reader of these rows."""
         columns = [*rows.arrays, *([rows.base] if rows.base is not None else [])]
-        addresses = np.array([[_address(array) for array in arrays] for arrays in columns], dtype=np.uint64).T
-        kinds = np.array(
-            [[KINDS[array.dtype.name] for array in arrays] for arrays in columns], dtype=np.uint8
-        ).T
+        places = np.array([[_place(array) for array in arrays] for arrays in columns], dtype=np.uint64)
+        addresses, kinds = places[:, :, 0].T, places[:, :, 1].T.astype(np.uint8)
         n = len(rows)
         source = Source(
             np.ascontiguousarray(addresses[:, :n]),
@@ -88,8 +88,8 @@ class Reader:
             for row in self.rows_by_layer.get(layer, ()):
                 array = self._array(layer, row)
                 if isinstance(array, np.ndarray):
-                    piece = flat_piece(array, inside)
-                    copy = np.array(piece, dtype=array.dtype.newbyteorder("="), order="C")
+                    native = array.dtype.newbyteorder("=")
+                    copy = np.require(flat_piece(array, inside), native, ["C", "ALIGNED"])
                     copies.append(copy)
                 else:
                     n_bytes = (inside.stop - inside.start) * array.dtype.itemsize
@@ -97,7 +97,7 @@ class Reader:
                     used += _aligned(n_bytes)
                     self._read(array, inside.start, copy, row)
                 # As if the whole layer lay there: the loops count from its first number.
-                address = (_address(copy) - inside.start * copy.itemsize) % 2**64
+                address = (_place(copy)[0] - inside.start * copy.itemsize) % 2**64
                 if row == BASE:
                     base_addresses[layer] = address
                 else:
@@ -136,9 +136,14 @@ def _aligned(n_bytes: int) -> int:
     return -(-n_bytes // 64) * 64
 
 
-def _address(array: Array | Stored) -> int:
-    """Return where the array starts, 0 if its numbers do not lie one after the other as loops need them."""
+def _place(array: Array | Stored) -> tuple[int, int]:
+    """Return where the array starts, and its kind of number.
+
+    The place is 0 if its numbers do not lie one after the other as loops need them.
+    """
     if not isinstance(array, np.ndarray):
-        return 0
-    in_place = array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
-    return int(array.__array_interface__["data"][0]) if in_place else 0
+        return 0, KINDS[array.dtype.str[1:]]
+    about = array.__array_interface__  # all there is to know, in one step: models may have many small layers
+    address, type_name = about["data"][0], about["typestr"]
+    in_place = about["strides"] is None and address % array.itemsize == 0 and type_name[0] == NATIVE
+    return address if in_place else 0, KINDS[type_name[1:]]

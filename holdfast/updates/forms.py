@@ -8,7 +8,10 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from .._support.printable import printable
 from ..errors import InputError
@@ -65,7 +68,7 @@ class Tree:
                 return cls(form, tuple(range(len(leaves))), tuple(cls() for _ in leaves))
         return cls()
 
-    @property
+    @cached_property
     def paths(self) -> tuple[str, ...]:
         """The name of every array, with dots between the levels; empty for a single array."""
         if self.kind is None:
@@ -89,13 +92,19 @@ class Tree:
         inner: Sequence[Any]
         if issubclass(self.kind, Mapping):
             inner = self._values(given)
-        elif not isinstance(given, list | tuple) or is_numbers(given):
+        elif not isinstance(given, list | tuple) or (is_numbers(given) and len(given) != len(self.parts)):
             raise Unfit(f"wrong form: {_described(given)}, not a list of layers")
         elif len(given) != len(self.parts):
             raise Unfit(f"wrong number of layers: {len(given)}, not {len(self.parts)}")
-        else:
+        else:  # numbers, too: a layer of no dimensions, once computed with, is one
             inner = given
-        return [leaf for part, own in zip(self.parts, inner, strict=True) for leaf in part.leaves(own)]
+        leaves: list[Any] = []
+        for part, own in zip(self.parts, inner, strict=True):
+            if part.kind is None and type(own) is np.ndarray:  # the usual case, and models may have many
+                leaves.append(own)
+            else:
+                leaves.extend(part.leaves(own))
+        return leaves
 
     def _values(self, given: Any) -> list[Any]:
         if not isinstance(given, Mapping):

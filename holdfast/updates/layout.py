@@ -41,6 +41,9 @@ FLOATS = {
     "float64": float(np.finfo(np.float64).max),
 }
 
+#: The types among them that NumPy knows.
+PLAIN = frozenset(np.dtype(name) for name in FLOATS if name != "bfloat16")
+
 #: Numbers that are looked at in one go where a copy of all would be as large as a model.
 PIECE = 1 << 20
 
@@ -71,10 +74,13 @@ class Layer:
     def read(cls, given: Any, *, floats_only: bool = True) -> "tuple[Layer, Array]":
         """Return the layer's form and its numbers, without a copy where the memory can be shared."""
         library = type(given).__module__.partition(".")[0]
-        if library == "torch" and hasattr(given, "detach"):
-            torch, tensor = sys.modules["torch"], given.detach()
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(given, torch.Tensor):
+            tensor = given.detach().resolve_neg()
             layer = cls(tuple(tensor.shape), tensor.dtype, "torch", tensor.device)
             values = (tensor.view(torch.uint16) if tensor.dtype is torch.bfloat16 else tensor).cpu().numpy()
+        elif np.ma.is_masked(given):
+            raise Unfit("masked values, which no rule can aggregate: fill them in")
         else:
             values = np.asarray(given)
             layer = cls(values.shape, values.dtype, "jax" if library in ("jax", "jaxlib") else "numpy")
@@ -162,16 +168,21 @@ class Layout:
 
     def accept(self, given: Any) -> tuple[Array, ...]:
         """Return the numbers of a client's update, layer by layer; raise Unfit if its form is another."""
-        layers, arrays, is_single = layers_of(given)
-        if is_single != self.is_single:
-            got = "one array" if is_single else f"a list of {len(layers)}"
+        is_list = isinstance(given, list | tuple) and not (self.is_single and is_numbers(given))
+        if is_list == self.is_single:
+            got = f"a list of {len(given)}" if is_list else "one array"
             raise Unfit(f"wrong form: {got}, not {'one array' if self.is_single else 'a list of layers'}")
-        if len(layers) != len(self.layers):
-            raise Unfit(f"wrong number of layers: {len(layers)}, not {len(self.layers)}")
-        for i, (got_layer, own) in enumerate(zip(layers, self.layers, strict=True)):
-            if got_layer.shape != own.shape:
+        parts = [given] if self.is_single else given
+        if len(parts) != len(self.layers):
+            raise Unfit(f"wrong number of layers: {len(parts)}, not {len(self.layers)}")
+        # Plain arrays, the usual case, need no reading: a model may have many small layers.
+        arrays = tuple(
+            part if type(part) is np.ndarray and part.dtype in PLAIN else _read(part)[1] for part in parts
+        )
+        for i, (array, own) in enumerate(zip(arrays, self.layers, strict=True)):
+            if array.shape != own.shape:
                 where = "" if self.is_single else f" of {self.names[i]!r}" if self.names else f" in layer {i}"
-                raise Unfit(f"wrong shape{where}: {got_layer.shape}, not {own.shape}")
+                raise Unfit(f"wrong shape{where}: {array.shape}, not {own.shape}")
         return arrays
 
     def flat(self, given: Any, *, name: str) -> Array:
@@ -220,16 +231,19 @@ def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
 
     Whatever is wrong with it is an Unfit: nothing that a client sends raises anything else.
     """
+    is_single = not isinstance(given, list | tuple) or is_numbers(given)
+    read = [_read(layer) for layer in ([given] if is_single else given)]
+    return tuple(layer for layer, _ in read), tuple(values for _, values in read), is_single
+
+
+def _read(given: Any) -> tuple[Layer, Array]:
+    """Return the form and the numbers of one array, or of a list of plain numbers."""
     try:
-        if isinstance(given, list | tuple) and not is_numbers(given):
-            read = [Layer.read(layer) for layer in given]
-            return tuple(layer for layer, _ in read), tuple(values for _, values in read), False
-        if isinstance(given, list | tuple):
+        if isinstance(given, list | tuple) and is_numbers(given):
             given = np.asarray(given, dtype=np.float64)
-        elif not hasattr(given, "__array__"):
+        elif not hasattr(given, "__array__") and not isinstance(given, Real):
             raise Unfit(f"neither an array nor a list of arrays: {type(given).__name__}")
-        layer, values = Layer.read(given)
-        return (layer,), (values,), True
+        return Layer.read(given)
     except Unfit:
         raise
     except Exception as error:  # a stranger's object may fail in any way when it is read

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .._support.threads import in_parts
 from ..errors import InputError, NonFiniteError, TooFewClientsError
 from .layout import FLOATS, Layer, Layout, Unfit, widened
+from .pieces import Stored, flat_piece, part_of, taken
 
 __all__ = ["CELL", "Home", "Rows", "Stored", "Updates", "rows_of"]
 
@@ -29,21 +30,6 @@ class ArrayLike(Protocol):
 
     def __array__(self) -> Array:
         """Return the numbers."""
-        ...
-
-
-class Stored(Protocol):
-    """Numbers that lie elsewhere, in a file, and are read a piece at a time."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    def read(self, start: int, out: Array) -> None:
-        """Fill `out` with the numbers from `start` on, in flat order; Unfit if they cannot be had."""
-        ...
-
-    def part(self, piece: slice) -> "Stored":
-        """Return a piece of it, in flat order."""
         ...
 
 
@@ -127,7 +113,7 @@ class Rows:
         def take(rows: slice) -> None:
             for row, (layer, inside, at) in product(range(rows.start, rows.stop), pieces):
                 try:
-                    block[row, at] = widened(_taken(self.arrays[row][layer], inside), self.dtype)
+                    block[row, at] = widened(taken(self.arrays[row][layer], inside), self.dtype)
                 except Unfit as reason:  # a file that its owner has made shorter
                     self.refuse(np.arange(len(self)) == row, str(reason))
 
@@ -135,7 +121,7 @@ class Rows:
         if self.base is not None:
             for layer, inside, at in pieces:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    block[:, at] -= widened(_taken(self.base[layer], inside), self.dtype)
+                    block[:, at] -= widened(taken(self.base[layer], inside), self.dtype)
         return block
 
     def empty(self) -> Array:
@@ -255,43 +241,8 @@ def sent_by_clients(updates: Any) -> list[Any]:
             f"updates must have one row per client: (n_clients, dim); got shape {tuple(updates.shape)}"
         )
     try:
-        return list(np.asarray(updates) if isinstance(updates, np.ndarray) else updates)
+        # A matrix's rows would be matrices. A masked array's rows must keep their masks.
+        is_plain = isinstance(updates, np.ndarray) and not np.ma.isMaskedArray(updates)
+        return list(np.asarray(updates) if is_plain else updates)
     except (TypeError, RuntimeError) as error:  # a tensor that is sparse or quantised
         raise InputError(f"updates cannot be read as rows: {error}") from None
-
-
-def _taken(array: Array | Stored, where: NDArray[np.int64]) -> Array:
-    """Return the numbers at these places in flat order; of a file, each run of neighbours is one read."""
-    if isinstance(array, np.ndarray):
-        return np.asarray(array.reshape(-1) if array.flags.c_contiguous else array.ravel()).take(where)
-    runs = np.split(where, np.flatnonzero(np.diff(where) != 1) + 1)
-    return np.concatenate([flat_piece(array, slice(int(run[0]), int(run[-1]) + 1)) for run in runs])
-
-
-def part_of(array: Array | Stored, piece: slice) -> Array | Stored:
-    """Return a piece of the array in its flat order, which is read from a file only when it is needed."""
-    return flat_piece(array, piece) if isinstance(array, np.ndarray) else array.part(piece)
-
-
-def flat_piece(array: Array | Stored, piece: slice) -> Array:
-    """Return a piece of the array in its flat order, copied only if it must be.
-
-    >>> flat_piece(np.arange(6).reshape(2, 3).T, slice(1, 4))
-    array([3, 1, 4])
-    """
-    if not isinstance(array, np.ndarray):
-        values: Array = np.empty(piece.stop - piece.start, dtype=array.dtype)
-        array.read(piece.start, values)
-        return values
-    dense: Array = array
-    if dense.flags.c_contiguous:
-        return dense.reshape(-1)[piece]
-    while dense.ndim > 1 and dense.shape[0] == 1:
-        dense = dense[0]
-    if dense.ndim == 1:
-        return dense[piece]
-    # Whole slices of the first axis that cover the piece: far quicker than one number after the other.
-    size = dense[0].size
-    first, last = piece.start // size, -(-piece.stop // size)
-    slab = np.ascontiguousarray(dense[first:last]).reshape(-1)
-    return slab[piece.start - first * size : piece.stop - first * size]

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from holdfast import InputError, defend, fedavg, fltrust, invariant, median
-from holdfast.core import Memory
+from holdfast.core import Aggregate, Memory
+from holdfast.screening import fitting
+from holdfast.updates.layout import Layer
 
 RULE = invariant(tau=0.6, alpha=0.25)
 
@@ -232,3 +234,72 @@ def test_a_node_that_only_jax_knows_is_taken_apart_by_it():
 def test_a_base_that_cannot_be_is_the_callers_mistake(base, says):
     with pytest.raises(InputError, match=says):
         defend([np.ones(2)], RULE, base=base)
+
+
+def test_a_model_of_scalars_takes_what_clients_compute_from_it():
+    base = [np.array(1.0), np.array(2.0)]
+    models = [[layer + step for layer in base] for step in (1.0, 2.0, 9.0)]
+    assert isinstance(models[0][0], np.float64)
+    result = defend(models, median, base=base)
+    assert result.model == [3.0, 4.0]
+    assert defend(models, median, base=result.model).diagnostics.aggregated
+    named = defend([{"a": np.float64(2)}] * 3, median, base={"a": np.array(1.0)})
+    assert named.model == {"a": 2.0}
+
+
+def test_a_number_in_place_of_a_layer_is_refused():
+    good, numbers, many = [np.ones(2), np.ones(1)], [1.0, 2.0], [1.0] * 3
+    result = defend([good, numbers, many], median, base=[np.zeros(2), np.zeros(1)])
+    reasons = [drop.reason for drop in result.diagnostics.dropped]
+    assert reasons == [
+        "wrong shape in layer 0: (), not (2,)",
+        "wrong form: one array, not a list of layers",
+    ]
+
+
+def test_a_rule_of_ones_own_may_return_scalars():
+    def first(updates):
+        return Aggregate([float(number) for number in np.asarray(updates)[0]])
+
+    assert defend([[2.0, 3.0]] * 2, first, base=[np.array(1.0), np.array(1.0)]).model == [2.0, 3.0]
+
+
+def test_masked_values_do_not_count():
+    sent = np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0], [9.0, 9.0], [5.0, 6.0]], 9.0)
+    for result in (defend(sent, median), defend(list(sent), median, like=np.zeros(2))):
+        np.testing.assert_array_equal(result.update, [3.0, 4.0])
+        assert "masked values" in result.diagnostics.dropped[0].reason
+    assert defend(np.ma.masked_array(np.ones((3, 2))), median).diagnostics.dropped == ()
+    with pytest.raises(InputError, match="base: masked values"):
+        defend([np.ones(2)], median, base=sent[2])
+
+
+def test_updates_without_columns_are_refused():
+    with pytest.raises(InputError, match=r"updates hold no numbers: their shape is \(3, 0\)"):
+        defend(np.zeros((3, 0)), median)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_tensors_of_any_kind_are_read_and_come_back_as_tensors(dtype):
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+    kind = type("Kind", (torch.Tensor,), {})
+    ones = torch.ones(3, dtype=getattr(torch, dtype))
+    for sent in (
+        ones.as_subclass(kind),
+        ones.clone().requires_grad_().as_subclass(kind),
+        torch.nn.Parameter(ones),
+        torch._neg_view(-ones),
+        ones.repeat(2)[::2],
+    ):
+        for base in (torch.zeros_like(ones), (0 * sent.detach())):
+            result = defend([sent] * 3, median, base=base)
+            assert isinstance(result.model, torch.Tensor)
+            assert torch.equal(torch.as_tensor(result.model), ones)
+
+
+def test_plain_arrays_of_clients_are_looked_at_once_and_no_more(monkeypatch):
+    n_read, read = [], Layer.read
+    monkeypatch.setattr(Layer, "read", lambda *given, **how: n_read.append(1) or read(*given, **how))
+    base = {f"layer{i}": np.zeros(2) for i in range(50)}
+    fitting([{name: np.ones(2) for name in base}] * 20, base=base)
+    assert len(n_read) == 50  # the server's own

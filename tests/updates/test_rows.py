@@ -1,3 +1,5 @@
+import tracemalloc
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -6,7 +8,8 @@ from holdfast import InputError, fedavg, invariant
 from holdfast.errors import NonFiniteError, TooFewClientsError
 from holdfast.screening import fitting
 from holdfast.updates import rows_of
-from holdfast.updates.rows import CELL, flat_piece
+from holdfast.updates.pieces import flat_piece
+from holdfast.updates.rows import CELL
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
 
@@ -114,6 +117,7 @@ def test_lists_of_numbers_are_rows():
         ([np.ones(3), np.ones(3, dtype=complex)], "row 1: wrong type: complex128"),
         ([np.array(["a", "b"])], "row 0: wrong type"),
         (np.ones((3, 0)), "holds no numbers"),
+        (np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0]], 4.0), "row 1: masked values"),
     ],
 )
 def test_what_cannot_be_a_round_is_refused_with_its_row(updates, says):
@@ -138,6 +142,18 @@ def test_pieces_of_permuted_layers_are_those_of_the_flat_layer():
         for start in range(0, flat.size, 7):
             for stop in range(start + 1, flat.size + 1, 11):
                 np.testing.assert_array_equal(flat_piece(permuted, slice(start, stop)), flat[start:stop])
+
+
+def test_a_piece_of_a_fortran_layer_costs_no_more_than_the_piece():
+    layer = np.asfortranarray(np.arange(2 * 500_000.0).reshape(2, 500, 1000))
+    tracemalloc.start()
+    piece = flat_piece(layer, slice(499_000, 501_500))
+    taken = rows_of([layer]).at(np.array([0, 499_999, 999_999]))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(piece, np.arange(499_000.0, 501_500.0))
+    np.testing.assert_array_equal(taken, [[0.0, 499_999.0, 999_999.0]])
+    assert most < 4 * piece.nbytes
 
 
 def test_no_rows_left_are_no_round():
