@@ -16,6 +16,8 @@ __all__ = ["WIDTH", "clear", "load", "workspace"]
 Array = NDArray[Any]
 
 WIDTH = 128  # columns in a block: a multiple of every vector register, and n of them fit the nearest caches
+BIAS = np.uint32(112 << 23)  # between the exponents of float16 and float32
+SMALLEST = np.uint32(1 << 23)  # the smallest exponent that is not of a denormal
 AHEAD = 256  # columns to fetch early: memory answers after about as long as two blocks take
 
 
@@ -52,8 +54,11 @@ def widen(address: int, kind: int, count: int, target: Array, at: int) -> None:
         halves = view(address, count, np.uint16)
         for c in range(count):
             bits = np.uint32(halves[c])
-            # Exponent and fraction move to their places in 32 bits; 2**112 makes up for the other bias.
-            size = as_float((bits & np.uint32(0x7FFF)) << np.uint32(13)) * np.float32(2.0**112)
+            # Exponent and fraction move to their places in 32 bits, and the exponent to the other bias.
+            moved = (bits & np.uint32(0x7FFF)) << np.uint32(13)
+            size = as_float(moved + BIAS)
+            if moved < SMALLEST:  # a denormal: made here of numbers that are none, which processors may flush
+                size = as_float(moved + BIAS + SMALLEST) - np.float32(2.0**-14)
             if size >= np.float32(65536.0):  # infinite or NaN; either will be found out
                 size = np.float32(np.inf)
             target[start + np.uint64(c)] = -size if bits & np.uint32(0x8000) else size

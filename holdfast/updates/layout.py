@@ -40,7 +40,6 @@ FLOATS = {
     "float32": float(np.finfo(np.float32).max),
     "float64": float(np.finfo(np.float64).max),
 }
-
 #: The types among them that NumPy knows.
 PLAIN = frozenset(np.dtype(name) for name in FLOATS if name != "bfloat16")
 
@@ -239,7 +238,7 @@ def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
 def _read(given: Any) -> tuple[Layer, Array]:
     """Return the form and the numbers of one array, or of a list of plain numbers."""
     try:
-        if isinstance(given, list | tuple) and is_numbers(given):
+        if is_numbers(given):
             given = np.asarray(given, dtype=np.float64)
         elif not hasattr(given, "__array__") and not isinstance(given, Real):
             raise Unfit(f"neither an array nor a list of arrays: {type(given).__name__}")
@@ -252,8 +251,7 @@ def _read(given: Any) -> tuple[Layer, Array]:
 
 def is_numbers(given: Any) -> bool:
     """Return whether this is a list of plain numbers, which stands for one array."""
-    is_list = isinstance(given, list | tuple)
-    return is_list and bool(given) and all(isinstance(item, Real) for item in given)
+    return isinstance(given, list | tuple) and bool(given) and all(isinstance(x, Real) for x in given)
 
 
 def widened(values: Array, dtype: np.dtype[Any]) -> Array:

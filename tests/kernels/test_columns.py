@@ -142,3 +142,20 @@ def test_a_block_may_hold_many_layers_of_many_types():
 def test_masked_coordinates_are_plain_zeros():
     update = kernels.trimmed_mean(rows_of(-np.ones((3, 4))), n_trimmed=0, n_votes=4).update
     assert not np.signbit(update).any()
+
+
+def test_halves_are_read_right_where_the_processor_flushes_denormals():
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)]
+    expected = halves.astype(np.float32)
+    base = np.full(halves.size, 3e-5, np.float16)
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor does not flush denormals")
+    try:
+        found = kernels.combine(rows_of([halves]), np.ones(1)).update
+        moved = fedavg(fitting([base + base] * 3, base=base).rows).update
+    finally:
+        torch.set_flush_denormal(False)
+    np.testing.assert_array_equal(found.astype(np.float32), expected)
+    np.testing.assert_array_equal(moved, base)
