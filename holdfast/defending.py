@@ -262,7 +262,7 @@ def _applied(
 ) -> Defended:
     """Return the round's outcome: the model moved by the update, its buffers replaced."""
     layout = found.rows.layout
-    steps = layout.accept(result.update)
+    steps = layout.accept(result.update) if apply is None else ()
     buffers = combined_buffers(
         found.buffers,
         base=found.own_buffers,
