@@ -120,7 +120,7 @@ def check_data(checksum: str | None, data: Bound[Any]) -> None:
         return
     if checksum != now:
         raise DataError(
-            f"it was made from other examples: the checksum was {checksum or 'none':.8}, now it is {now:.8}"
+            f"it was made from other examples: the checksum was {checksum!s:.8}, now it is {now:.8}"
         )
 
 

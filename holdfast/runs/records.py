@@ -1,21 +1,26 @@
 """What is stored of a round, and what is kept of all rounds once a run is packed."""
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._support.printable import printable
 from ..lab.simulation import Record
-from .verdicts import stored_verdicts, watch_summary
+from .verdicts import restored_verdicts, stored_verdicts, watch_summary
 
-__all__ = ["COLUMNS", "OPTIONAL", "Column", "Summary", "stored_record"]
+__all__ = ["COLUMNS", "OPTIONAL", "Column", "Summary", "check_summary", "stored_record"]
 
 #: What is kept of every round.
 COLUMNS = ("accuracy", "attack_success", "n_attackers", "kept_fraction", "n_dropped", "seconds")
 #: What is kept beside it of the runs that measure it.
 OPTIONAL = ("minority_accuracy", "n_found", "n_wronged")
+#: What every round has a number of.
+ALWAYS = ("accuracy", "n_attackers", "n_dropped", "seconds")
 
+LARGEST = sys.float_info.max
 Column = Sequence[float | None]
 
 
@@ -57,6 +62,26 @@ class Summary:
         )
 
 
+def check_summary(summary: Summary) -> None:
+    """Raise unless a summary that was stored holds what it should: finite numbers, and clients by number.
+
+    >>> check_summary(Summary({"accuracy": [0.5, "a half"]}))
+    Traceback (most recent call last):
+    TypeError: accuracy must hold numbers; got 'a half'
+    """
+    for name, column in summary.rounds.items():
+        _check_all(name, column, "numbers", may_lack=name not in ALWAYS)
+    _check_all("trimmed_share", summary.trimmed_share.values(), "numbers", may_lack=True)
+    counts = {"n_drawn": summary.n_drawn.values(), "dropped": summary.dropped.values()}
+    for name, numbers in {**counts, "malicious": summary.malicious}.items():
+        _check_all(name, numbers, "whole numbers")
+    if summary.watched is not None:
+        for name in ("hearings", "rewinds"):
+            _check_all(name, summary.watched[name], "whole numbers")
+        for one in restored_verdicts(summary.watched["verdicts"]):
+            _check_all("verdicts", (one.client, one.since or 0), "whole numbers")
+
+
 def stored_record(record: Record) -> dict[str, Any]:
     """Return a record as plain numbers, strings and lists; diagnostics have six digits, to save room."""
     optional = {name: getattr(record, name) for name in OPTIONAL}
@@ -73,6 +98,16 @@ def stored_record(record: Record) -> dict[str, Any]:
         "seconds": _rounded(record.seconds),
         **{name: value for name, value in optional.items() if value is not None},
     }
+
+
+def _check_all(name: str, values: Iterable[Any], kind: str, *, may_lack: bool = False) -> None:
+    """Raise for the first of the values that is not of this kind, nor None where that may be."""
+    types = int | float if kind == "numbers" else int
+    for value in values:
+        if value is None and may_lack:
+            continue
+        if not isinstance(value, types) or isinstance(value, bool) or not abs(value) <= LARGEST:
+            raise TypeError(f"{name} must hold {kind}; got {printable(repr(value))}")
 
 
 def _unusable(record: Mapping[str, Any]) -> list[str]:

@@ -8,10 +8,12 @@ from typing import Any
 
 from .. import __version__
 from .._support.keys import key_of
+from .._support.printable import printable
 from ..errors import DataError
 from ..lab.scenario import Run
 from . import store
-from .records import COLUMNS, OPTIONAL, Column, Summary
+from .records import COLUMNS, OPTIONAL, Column, Summary, check_summary
+from .verdicts import restored_verdicts
 
 __all__ = ["Result", "find_result", "list_results", "pack_results"]
 
@@ -157,14 +159,28 @@ def result_of(entry: store.Entry) -> Result:
             result = Result(*head, True, packed=Summary(**entry["summary"]))
         else:
             result = Result(*head, entry["finished"], tuple(entry["records"]))
+        _check_head(result)
+        check_summary(result.summary)
+        for record in result.records:
+            if "verdicts" in record:
+                restored_verdicts(record["verdicts"])
         n_done = {len(result.series(name)) for name in (*COLUMNS, *OPTIONAL)}
         is_whole = n_done == {result.n_rounds} or (
             not result.finished and n_done <= {*range(result.n_rounds)}
         )
         in_order = all(record["round"] == number for number, record in enumerate(result.records, 1))
         names = result.task, result.attack, result.defence, result.seed
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"it is not the result of a run, or is damaged: {error!r}") from None
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        why = printable(repr(error), limit=200)
+        raise DataError(f"it is not the result of a run, or is damaged: {why}") from None
     if not is_whole or not in_order:
-        raise DataError(f"it is damaged: of the {result.n_rounds} rounds of {names} it has {sorted(n_done)}")
+        said = printable(f"of the {result.n_rounds} rounds of {names} it has {sorted(n_done)}", limit=200)
+        raise DataError(f"it is damaged: {said}")
     return result
+
+
+def _check_head(result: Result) -> None:
+    """Raise unless it is said as it should be who made a result, and which rule a defence has."""
+    said = result.device, result.version, result.data or "", result.description["defence"]["aggregate"]
+    if not all(isinstance(text, str) for text in said) or not isinstance(result.finished, bool):
+        raise TypeError(f"{(*said, result.finished)}: these are not four texts and whether it is finished")

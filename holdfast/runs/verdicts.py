@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
+from .._support.printable import printable
 from ..errors import DataError
 from ..watching import Verdict, Verdicts
 
@@ -40,7 +41,8 @@ def restored_verdicts(stored: Mapping[str, Any]) -> Verdicts:
         clients = [Verdict(**dict(zip(columns, map(_tupled, row), strict=True))) for row in rows]
         return Verdicts(**{**stored, "clients": tuple(clients)})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"these are no verdicts, or damaged ones: {error!r}") from None
+        why = printable(repr(error), limit=200)
+        raise DataError(f"these are no verdicts, or damaged ones: {why}") from None
 
 
 def watch_summary(records: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
