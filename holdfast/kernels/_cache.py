@@ -59,8 +59,9 @@ class SourceCache(NullCache):
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return what was compiled for the signature; None if it must be compiled."""
         target.refresh()
+        path = self._path(signature, target.codegen())
         try:
-            content = self._path(signature, target.codegen()).read_bytes()
+            content = path.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -68,7 +69,9 @@ class SourceCache(NullCache):
             return None
         code = content[CHECKSUM_BYTES:]
         if hashlib.sha256(code).digest() != content[:CHECKSUM_BYTES]:
-            log.warning("%s in %s is damaged; it is compiled again", self.name, self.folder)
+            log.warning("%s in %s is damaged; it is removed and compiled again", self.name, self.folder)
+            with suppress(OSError):  # another process may be removing it, too
+                path.unlink()
             return None
         return self.numba.rebuild(target, pickle.loads(code))
 

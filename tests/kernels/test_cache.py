@@ -116,8 +116,12 @@ def flip(path):
     path.write_bytes(content)
 
 
+def empty(path):
+    path.write_bytes(b"")
+
+
 def test_a_damaged_file_is_compiled_again(compiled_package):
-    for damage in (cut, flip):
+    for damage in (cut, flip, empty):
         (path,) = machine_code(compiled_package)
         damage(path)
         out, said = run(LENGTH, compiled_package)
@@ -125,6 +129,26 @@ def test_a_damaged_file_is_compiled_again(compiled_package):
         assert "projections" in said
         assert "is damaged" in said
         assert run(LENGTH, compiled_package) == (LOADED, "")
+
+
+FULL_DISK = """
+import errno, os
+from holdfast.kernels import _cache
+def write_whole(path, content):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+_cache.write_whole = write_whole
+"""
+
+
+def test_a_damaged_file_on_a_full_disk_is_removed_and_the_loop_compiled(compiled_package):
+    (path,) = machine_code(compiled_package)
+    empty(path)
+    out, said = run(FULL_DISK + LENGTH, compiled_package)
+    assert out == COMPILED
+    assert said.count("is damaged; it is removed") == 1
+    assert said.count("No space left on device") == 1
+    assert machine_code(compiled_package) == []
+    assert run(LENGTH, compiled_package) == (COMPILED, "")
 
 
 def test_what_can_neither_be_read_nor_written_is_compiled_in_each_process(compiled_package):
