@@ -1,111 +1,33 @@
-"""Checkpoints on disk: one safetensors file, or several with an index. Opened, checked, never mapped.
-
-A file is read with pread into memory of our own: a mapped file that somebody makes shorter meanwhile would
-end the process with SIGBUS. What a client left in place of a file (a link, a pipe, a device) is not opened.
-"""
+"""Checkpoints on disk: one safetensors file, or several with an index. Opened, and checked."""
 
 import errno
-import math
 import os
-import resource
 import stat
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .._support.printable import printable
 from ..errors import DataError
 from ..updates.forms import first_named
-from ..updates.layout import Layer, Unfit
-from .header import DTYPES, FLOAT_TYPES, MAX_HEADER, Header, header_length, parsed, strict_json
+from ..updates.layout import Unfit
+from .header import MAX_HEADER, Header, header_length, parsed, strict_json
+from .stored import StoredFile, StoredTensor, allow_many_files, opened, stamp_of
 
-__all__ = ["Checkpoint", "StoredFile", "StoredTensor", "files_per_client", "open_from_client", "open_own"]
+__all__ = ["Checkpoint", "files_per_client", "open_from_client", "open_own"]
 
 Array = NDArray[Any]
 
 #: A client's header may be longer than the base's by metadata and other spelling, not by more.
 HEADER_SLACK = 1 << 20
-#: What a process has open beside the clients' files, and what it may have open if nothing limits it.
-OTHER_FILES, MANY_FILES = 256, 1 << 20
-
-
-@dataclass(frozen=True, eq=False)
-class StoredFile:
-    """An open file, closed when nothing refers to it any more; one that is unpickled is opened again."""
-
-    path: Path
-    fd: int
-    flags: int  # it was opened with
-    stamp: tuple[int, ...]  # what changes when somebody writes to the file
-
-    def __del__(self) -> None:
-        """Close the file."""
-        os.close(self.fd)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send what identifies the file, not what is in it."""
-        return _reopened, (self.path, self.flags, self.stamp)
-
-    @property
-    def is_unchanged(self) -> bool:
-        """Whether nobody has written to the file since it was opened."""
-        return _stamp(os.fstat(self.fd)) == self.stamp
-
-
-@dataclass(frozen=True, eq=False)
-class StoredTensor:
-    """The numbers of one tensor, flat or in part: what `Rows` read piece by piece."""
-
-    file: StoredFile
-    type_name: str
-    shape: tuple[int, ...]
-    start: int  # in bytes, from the start of the file
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers, bfloat16 being its bits."""
-        return DTYPES[self.type_name]
-
-    @property
-    def size(self) -> int:
-        """How many numbers it holds."""
-        return math.prod(self.shape)
-
-    @property
-    def layer(self) -> Layer:
-        """Shape and type, as a rule knows them."""
-        return Layer(self.shape, FLOAT_TYPES.get(self.type_name) or self.dtype)
-
-    def read(self, start: int, out: Array) -> None:
-        """Fill `out` with the numbers from `start` on; Unfit if the file is shorter than it was."""
-        left = out.reshape(-1).view(np.uint8).data
-        at = self.start + start * self.dtype.itemsize
-        while left:
-            try:
-                n_bytes = os.preadv(self.file.fd, [left], at)
-            except OSError as error:
-                raise Unfit(f"bytes that cannot be read: {error.strerror}") from None
-            if n_bytes == 0:
-                raise Unfit("fewer bytes than when it was opened")
-            left, at = left[n_bytes:], at + n_bytes
-
-    def part(self, piece: slice) -> "StoredTensor":
-        """Return a piece of it, in flat order."""
-        start = self.start + piece.start * self.dtype.itemsize
-        return replace(self, shape=(piece.stop - piece.start,), start=start)
-
-    def values(self) -> Array:
-        """Return all numbers in their shape; only for what is known to be small."""
-        out = np.empty(self.shape, dtype=self.dtype)
-        self.read(0, out.reshape(-1))
-        return out
+#: What a process has open beside the clients' files.
+OTHER_FILES = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +90,7 @@ def files_per_client(n_clients: int, base: Checkpoint) -> int:
 
     As many as the base has are always allowed: if those are too many, that is no client's doing.
     """
-    return max(len(base.files), (_allow_many_files() - OTHER_FILES) // n_clients)
+    return max(len(base.files), (allow_many_files() - OTHER_FILES) // n_clients)
 
 
 def _checkpoint(path: Path, terms: Terms) -> Checkpoint:
@@ -209,7 +131,7 @@ def _in_folder(path: Path, folder: int, terms: Terms) -> Read:
 
 def _indexed(path: Path, name: str, folder: int, terms: Terms) -> Read:
     """Return the files of an index, which must hold just the tensors that it says they hold."""
-    with _opened(name, folder, terms.flags) as (fd, size):
+    with opened(name, folder, terms.flags) as (fd, size):
         if size > min(MAX_HEADER, terms.header_bytes):
             raise Unfit(f"has an index of {size} bytes, more than are allowed")
         content = os.pread(fd, size, 0)
@@ -249,45 +171,9 @@ def _is_file_name(name: str) -> bool:
 
 def _file(path: Path, name: str | Path, folder: int | None, terms: Terms) -> tuple[StoredFile, Header]:
     """Return the file, and its header read and checked."""
-    with _opened(name, folder, terms.flags) as (fd, size):
+    with opened(name, folder, terms.flags) as (fd, size):
         length = header_length(os.pread(fd, 8, 0), size, terms.header_bytes)
         header = parsed(os.pread(fd, 8 + length, 0), size)
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
-        return StoredFile(path.absolute(), os.dup(fd), terms.flags, _stamp(os.fstat(fd))), header
-
-
-def _reopened(path: Path, flags: int, stamp: tuple[int, ...]) -> StoredFile:
-    """Return a file as another process finds it: empty if it cannot be opened, changed if it is another."""
-    try:
-        with _opened(path, None, flags) as (fd, _):
-            return StoredFile(path, os.dup(fd), flags, (*stamp[:2], *_stamp(os.fstat(fd))[2:]))
-    except (OSError, Unfit):
-        return StoredFile(path, os.open(os.devnull, os.O_RDONLY), flags, stamp)
-
-
-@contextmanager
-def _opened(name: str | Path, folder: int | None, flags: int) -> Iterator[tuple[int, int]]:
-    """Open a regular file, without waiting for whoever may hold the other end of a pipe."""
-    _allow_many_files()
-    fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags, dir_fd=folder)
-    try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
-            raise Unfit("is not a regular file")
-        yield fd, found.st_size
-    finally:
-        os.close(fd)
-
-
-def _stamp(found: os.stat_result) -> tuple[int, ...]:
-    # Size and time are the same on every machine that shares the file; the others may be each one's own.
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino
-
-
-def _allow_many_files() -> int:
-    """Let this process open as many files as the system allows it; return how many that are."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != soft:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard if hard != resource.RLIM_INFINITY else MANY_FILES
+        return StoredFile(path.absolute(), os.dup(fd), terms.flags, stamp_of(os.fstat(fd))), header

@@ -16,7 +16,8 @@ from .._support.threads import in_order
 from ..errors import DataError
 from ..updates.layout import FLOATS, PIECE, moved, narrowed
 from .header import Header
-from .opening import Checkpoint, StoredTensor
+from .opening import Checkpoint
+from .stored import StoredTensor
 
 __all__ = ["check_output", "write_model"]
 

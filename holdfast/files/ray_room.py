@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,9 @@ class RayRoom(Room):
 
         def task(start: int) -> Part:
             stop = min(start + size, rows.dim)
+            cut = rows.columns(start, stop)
             try:
-                part, update, refused = ray.get(work.remote(rows.columns(start, stop), job.on(start, stop)))
+                part, update, digests, refused = ray.get(work.remote(cut, job.on(start, stop)))
             except ray.exceptions.RayError as error:
                 raise HoldfastError(
                     f"a worker of the Ray cluster failed: {getattr(error, 'cause', error)}. Each node must be"
@@ -49,6 +50,8 @@ class RayRoom(Room):
                 ) from None
             if refused is not None:
                 raise NonFiniteError(*refused)
+            for known, found in zip(_digests(cut), digests, strict=True):
+                known[:] = found  # the next pass, by whatever worker, must find the same
             if out is not None:
                 out[start:stop] = update
             whole: Part = part
@@ -59,14 +62,19 @@ class RayRoom(Room):
 
 def _found_in_slice(
     rows: Rows, job: Job
-) -> tuple[Part | None, Array | None, tuple[tuple[int, ...], str] | None]:
-    """Return what a worker finds in its slice: sums and the update, or which rows it refuses and why."""
+) -> tuple[Part | None, Array | None, list[Array], tuple[tuple[int, ...], str] | None]:
+    """Return what a worker finds in its slice: sums, update, checksums; or which rows it refuses and why."""
     update = np.empty(rows.dim, dtype=rows.dtype) if job.plan else None
     try:
         found = list(parts(rows, job, update))
         check_unchanged(rows)
     except NonFiniteError as error:
-        return None, None, (error.rows, error.problem)
+        return None, None, [], (error.rows, error.problem)
     counts = np.sum([part.counts for part in found], axis=0)
     cells = np.concatenate([part.cells for part in found])
-    return Part(counts, cells, sum(part.n_done for part in found)), update, None
+    return Part(counts, cells, sum(part.n_done for part in found)), update, _digests(rows), None
+
+
+def _digests(rows: Rows) -> list[Array]:
+    """Return the checksums of all tensors of all rows, to be filled in."""
+    return [tensor.witness.digests for tensors in rows.arrays for tensor in cast(Any, tensors)]

@@ -15,6 +15,7 @@ from .._support.threads import n_threads
 from ..errors import DataError, InputError
 from ..kernels.passes import READ_BYTES, Job, Part, Total, added, parts
 from ..updates.rows import CELL, Rows
+from .witness import CHANGED
 
 __all__ = ["Progress", "Room", "check_unchanged", "n_bytes_of"]
 
@@ -116,7 +117,7 @@ def mapped(folder: Path, dim: int, dtype: np.dtype[Any]) -> Array:
 def check_unchanged(rows: Rows) -> None:
     """Refuse the rows whose files were written to after they were opened: a pass may have seen both."""
     changed = [not all(file.is_unchanged for file in _files(arrays)) for arrays in rows.arrays]
-    rows.refuse(np.array(changed), "bytes that were changed while they were read")
+    rows.refuse(np.array(changed), CHANGED)
     if rows.base is not None and not all(file.is_unchanged for file in _files(rows.base)):
         raise DataError("base, the global model, was changed while it was read")
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._support.printable import printable
 from ..diagnostics import Dropped
 from ..errors import DataError, InputError
+from ..kernels.digests import Key
 from ..screening import Screened, capped, with_buffers
 from ..updates.counts import examples_held
 from ..updates.forms import first_named, is_named
@@ -76,7 +77,7 @@ def open_round(
     layout = _layout(base, trained)
     n_bytes = sum(tensor.size * tensor.dtype.itemsize for tensor in _arrays(base, beside))
     home.check_holds(len(clients) * n_bytes, "the buffers of all clients")
-    n_files = files_per_client(len(clients), base)
+    n_files, key = files_per_client(len(clients), base), Key.new()
     arrays, held, sent, stay, dropped = [], [], [], [], []
     for name, path, count in zip(names, clients, counts or [1] * len(names), strict=True):
         try:
@@ -86,7 +87,7 @@ def open_round(
         except Unfit as reason:
             dropped.append(Dropped(name, str(reason)))
             continue
-        arrays.append(_arrays(model, trained))
+        arrays.append(_witnessed(model, trained, layout, key))
         held.append(examples)
         sent.append(extras)
         stay.append(name)
@@ -116,6 +117,12 @@ def client_names(clients: Sequence[Path]) -> tuple[str, ...]:
 
 def _arrays(model: Checkpoint, names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(model.tensors[name] for name in names)
+
+
+def _witnessed(model: Checkpoint, names: Sequence[str], layout: Layout, key: Key) -> tuple[Any, ...]:
+    """Return the tensors of a client, which must show the same content to every pass."""
+    places = zip(names, layout.offsets, strict=False)
+    return tuple(model.tensors[name].witnessed(key, first) for name, first in places)
 
 
 def _values(model: Checkpoint, names: Sequence[str]) -> dict[str, Array]:

@@ -88,8 +88,11 @@ class Rows:
         """Return coordinates start to stop of every update, as a new (n_clients, stop - start) array."""
         block = np.empty((len(self), stop - start), dtype=self.dtype)
         for layer, inside, at in self.pieces(start, stop):
-            for row, arrays in zip(block, self.arrays, strict=True):
-                row[at] = widened(flat_piece(arrays[layer], inside), self.dtype)
+            for row, arrays in enumerate(self.arrays):
+                try:
+                    block[row, at] = widened(flat_piece(arrays[layer], inside), self.dtype)
+                except Unfit as reason:  # a file that its owner has changed
+                    self.refuse(np.arange(len(self)) == row, str(reason))
             if self.base is not None:
                 with np.errstate(over="ignore", invalid="ignore"):
                     block[:, at] -= widened(flat_piece(self.base[layer], inside), self.dtype)

@@ -10,6 +10,7 @@ import pytest
 from holdfast import median, multi_krum
 from holdfast.errors import HoldfastError
 from holdfast.files import aggregate_files
+from holdfast.files.ray_room import RayRoom
 from holdfast.updates import Rows
 
 from ..rules import RULES, named
@@ -76,6 +77,31 @@ def test_a_file_that_changes_under_the_workers_drops_its_client(deed, cluster, t
     said = aggregate_files(clients, rule, base=at, out=out, workers="ray")
     assert [drop.client for drop in said.diagnostics.dropped] == ["c02"]
     assert "bytes" in said.diagnostics.dropped[0].reason
+    aggregate_files([*clients[:2], *clients[3:]], rule, base=at, out=tmp_path / "alone.safetensors")
+    assert out.read_bytes() == (tmp_path / "alone.safetensors").read_bytes()
+
+
+def test_a_file_that_is_exchanged_between_two_passes_drops_its_client(cluster, tmp_path, monkeypatch):
+    """With all that a worker sees of it from outside: its size, and its times set back."""
+    base, models = some_models(7)
+    at, clients = write_round(tmp_path, base, models)
+    found, run = clients[2].stat(), RayRoom.run
+
+    def exchanging(room, rows, job, out):
+        if room.n_passes == 1:
+            content = bytearray(clients[2].read_bytes())
+            content[-50_000] ^= 1
+            (tmp_path / "other").write_bytes(content)
+            os.utime(tmp_path / "other", ns=(found.st_atime_ns, found.st_mtime_ns))
+            os.replace(tmp_path / "other", clients[2])
+        return run(room, rows, job, out)
+
+    monkeypatch.setattr(RayRoom, "run", exchanging)
+    rule, out = multi_krum(n_malicious=1), tmp_path / "ray.safetensors"
+    said = aggregate_files(clients, rule, base=at, out=out, workers="ray")
+    assert [str(drop) for drop in said.diagnostics.dropped] == [
+        "client c02: holds bytes that were changed while they were read"
+    ]
     aggregate_files([*clients[:2], *clients[3:]], rule, base=at, out=tmp_path / "alone.safetensors")
     assert out.read_bytes() == (tmp_path / "alone.safetensors").read_bytes()
 

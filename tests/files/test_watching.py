@@ -9,8 +9,8 @@ from holdfast import defend, factions, fedavg, invariant
 from holdfast.core import Memory
 from holdfast.errors import DataError, InputError
 from holdfast.files import aggregate_files, aggregating, load_tensors, save_tensors
-from holdfast.files.opening import StoredTensor
 from holdfast.files.saving import save_memory
+from holdfast.files.stored import StoredTensor
 from holdfast.watching import ClientMemory
 
 from .rounds import assert_same
