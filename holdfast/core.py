@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Generic, Literal, Self, TypeVar, get_args, get_origin, overload
 
 import numpy as np
 
@@ -265,8 +265,11 @@ def _filled(bound: Bound[Any], changes: Mapping[str, Any]) -> Any:
 
 
 def _as_annotated(parameter: inspect.Parameter, value: Any) -> Any:
-    """Return 1 as 1.0 where a float is asked for, so that both are the same run."""
+    """Return 1 as 1.0 where a float is asked for, so that both are the same run; refuse what is no choice."""
     is_float = parameter.annotation in (float, "float")
+    if get_origin(parameter.annotation) is Literal and value not in get_args(parameter.annotation):
+        choices = ", ".join(map(str, get_args(parameter.annotation)))
+        raise InputError(f"{parameter.name} must be one of {choices}; got {value!r}")
     return float(value) if is_float and type(value) is int else value
 
 

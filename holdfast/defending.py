@@ -18,7 +18,7 @@ from .errors import InputError, NonFiniteError, TooFewClientsError
 from .screening import Screened, fitting
 from .updates.forms import BUFFERS
 from .updates.layout import Layer, Layout, NotFiniteError, Unfit, all_finite, moved, widened
-from .watching import Verdicts, Watched
+from .watching import N_HEARD, Verdicts, Watched
 
 __all__ = ["Defended", "defend", "defend_screened"]
 
@@ -135,8 +135,12 @@ def defend_screened(
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
     if watched.holds:
-        why = "this is a hearing: nothing is applied until all were heard"
-        result = _unchanged(bound, found, memory, why, apply, is_expected=True)
+        why, can_be = (
+            "this is a hearing: nothing is applied until all were heard",
+            len(found.clients) >= N_HEARD,
+        )
+        why += "" if can_be else f", and fewer than {N_HEARD} clients at a time cannot be"
+        result = _unchanged(bound, found, memory, why, apply, is_expected=can_be)
     elif watched.rewinds and memory.start is not None and apply is None:
         result = _rewound(bound, found, memory)
     else:

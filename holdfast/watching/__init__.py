@@ -3,10 +3,11 @@
 from .crowds import Faction, factions_in, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, rounds_until_seen
 from .judging import Watched, factions, watch
-from .memory import ClientMemory
+from .memory import N_HEARD, ClientMemory
 from .verdicts import Verdict, Verdicts
 
 __all__ = [
+    "N_HEARD",
     "ClientMemory",
     "Faction",
     "Verdict",

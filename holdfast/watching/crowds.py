@@ -33,7 +33,7 @@ N_DIRECTIONS, PER_DIRECTION = 12, 5
 #: Directions are found from so many clients, at most.
 N_FOR_DIRECTIONS = 512
 #: A faction has at least so many members, and this share of the clients: smaller ones are easily outvoted.
-LEAST, LEAST_SHARE = 3, 0.05
+LEAST, LEAST_SHARE = 3, 0.08
 #: Factions are looked for one after the other, while they are at least this strong, in nats.
 N_FACTIONS, WORTHWHILE = 5, 7.0
 #: Fewer clients are not searched.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._support.counting import check_whole
 from ..core import Watch, bind
@@ -15,9 +16,8 @@ from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
 from .memory import N_REMEMBERED, ClientMemory, Name, named, sample_of, with_round
 from .verdicts import Standing, Verdict, Verdicts
 
-__all__ = ["MODES", "Watched", "factions", "watch"]
+__all__ = ["Watched", "factions", "watch"]
 
-MODES = ("expel", "report")
 #: The first rounds are listened to only: before, there is no memory to speak of.
 N_BEFORE_LOOKING = 3
 #: Evidence is a mean over the looks, of which the last counts this much.
@@ -26,6 +26,11 @@ PACE = 0.3
 FADED = 0.5
 #: So many clients must be expelled at once for a rewind, of which there are at most so many.
 N_TO_REWIND, N_REWINDS = 3, 2
+#: Who was not heard while others were so often, on average, is remembered and not searched: whoever leaves
+#: an id behind with every expulsion would fill the memory otherwise, until half of all are expelled.
+ABSENT = 4.0
+#: Whoever comes after the hearing has no say until it was heard so often.
+N_BEFORE_SAY = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +74,10 @@ def factions(
     clients show in a share `false_alarms` of all trainings, and comes back when the evidence fades. Never are
     more than half of the clients expelled. The mode "report" says all this, and changes nothing.
 
-    Before anything is applied there is a `hearing`, until clients were heard so often on average. Should
-    three or more be expelled at once in the first `rewind` rounds after it, the model goes back to its start,
-    because nobody undoes what they have planted. Clients beyond `most_clients` are forgotten, those first
-    that were not heard for longest.
+    Before anything is applied there is a `hearing`, until clients were heard so often on average; who comes
+    later has no say the first time. Should three or more be expelled at once in the first `rewind` rounds
+    after it, the model goes back to its start, because nobody undoes what they have planted. Clients beyond
+    `most_clients` are forgotten, those first that were not heard for longest.
 
     >>> rng = np.random.default_rng(0)
     >>> own, plot, state = rng.normal(size=(30, 500)), rng.normal(size=500), None
@@ -84,7 +89,7 @@ def factions(
     >>> watched.verdicts.of("expelled")
     (0, 1, 2, 3, 4)
     """
-    _check(mode, hearing, rewind, sample, most_clients)
+    _check(hearing, rewind, sample, most_clients)
     rows, before = rows_of(updates), state or ClientMemory()
     names = [named(client) for client in clients]
     if before.seed < 0:
@@ -114,18 +119,11 @@ def factions(
         rewound=rewinds,
         shared=round(shared, 4),
     )
-    positions = after.positions
-    silenced = {
-        row: f"expelled since round {after.since[positions[name]]}"
-        for row, name in enumerate(names)
-        if mode == "expel" and after.since[positions[name]]
-    }
+    silenced = _silenced(after, names, hearing) if mode == "expel" else {}
     return Watched(after, verdicts, silenced, holds, rewinds, may_rewind)
 
 
-def _check(mode: Any, hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:
-    if mode not in MODES:
-        raise InputError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
+def _check(hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:
     if not hearing >= 0:
         raise InputError(
             f"hearing, how often clients are heard on average, must be at least 0; got {hearing!r}"
@@ -142,32 +140,57 @@ def _was_heard(memory: ClientMemory, hearing: float) -> bool:
     return memory.round >= N_BEFORE_LOOKING and float(memory.heard.mean()) >= hearing
 
 
+def _silenced(memory: ClientMemory, names: Sequence[Name], hearing: float) -> dict[int, str]:
+    """Return the rows of those who have no say in this round, and why."""
+    silenced = {}
+    for row, name in enumerate(names):
+        position = memory.positions[name]
+        if memory.since[position]:
+            silenced[row] = f"expelled since round {memory.since[position]}"
+        elif hearing > 0 and memory.heard[position] < N_BEFORE_SAY:
+            silenced[row] = "new: it has a say once it was heard before"
+    return silenced
+
+
+def _active(memory: ClientMemory, n_present: int) -> NDArray[np.intp]:
+    """Return who still takes part, by position: whoever was heard while others were, a few times each."""
+    active = memory.heard > 0
+    while True:
+        window = ABSENT * active.sum() / max(1, n_present)  # rounds in which all are heard so often
+        still = active & (memory.last > memory.round - window)
+        if (still == active).all():
+            return np.flatnonzero(active)
+        active = still
+
+
 def _looked(memory: ClientMemory, present: Sequence[Name]) -> tuple[ClientMemory, float, Known | None]:
     """Return the memory with the evidence of one more look at it, how much clients share, and the first view.
 
     Who are more than half of those present are no faction, even if few of all that were ever heard: else
     attackers who make up identities could turn the watch against everybody else.
     """
-    heard, here = np.flatnonzero(memory.heard), [memory.positions[name] for name in present]
-    if memory.round < N_BEFORE_LOOKING or len(heard) < N_SEARCHED:
+    here = [memory.positions[name] for name in present]
+    active = _active(memory, len(here))
+    if memory.round < N_BEFORE_LOOKING or len(active) < N_SEARCHED:
         return memory, 0.0, None
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
     now, faction, parts = np.zeros(memory.n_clients), np.zeros(memory.n_clients, np.int32), []
-    known = [Known.of(view, weights[heard]) for view in memory.views[:, heard]]
-    for view, own in zip(memory.views[:, heard], known, strict=True):
+    known = [Known.of(view, weights[active]) for view in memory.views[:, active]]
+    for view, own in zip(memory.views[:, active], known, strict=True):
         parts.append(shared_part(view, known=own))
-        for number, found in enumerate(factions_in(view, weights[heard], known=own), start=1):
-            members = heard[found.members]
+        for number, found in enumerate(factions_in(view, weights[active], known=own), start=1):
+            members = active[found.members]
             if 2 * np.isin(here, members).sum() > len(here):
                 continue
-            strength = in_common_units(found.strength, n_clients=len(heard), shared=parts[-1])
+            strength = in_common_units(found.strength, n_clients=len(active), shared=parts[-1])
             stronger = members[strength > now[members]]
             now[stronger], faction[stronger] = strength, number
-    looks = memory.looks + 1
-    pace = np.maximum(PACE, 1.0 / (looks + 1))  # one look alone is half a look
-    evidence = memory.evidence + pace * (now - memory.evidence)
+    looks, evidence = memory.looks.copy(), memory.evidence.copy()
+    looks[active] += 1
+    pace = np.maximum(PACE, 1.0 / (looks[active] + 1))  # one look alone is half a look
+    evidence[active] += pace * (now - evidence)[active]
     after = replace(memory, looks=looks, evidence=evidence, faction=faction)
-    return after, float(np.mean(parts)), known[0] if len(heard) == memory.n_clients else None
+    return after, float(np.mean(parts)), known[0] if len(active) == memory.n_clients else None
 
 
 def _judged(memory: ClientMemory, needed: float) -> ClientMemory:

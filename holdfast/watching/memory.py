@@ -19,7 +19,7 @@ from .. import kernels
 from ..kernels.deviations import Deviations
 from ..updates.rows import rows_of
 
-__all__ = ["N_VIEWS", "ClientMemory", "Name", "named", "sample_of", "with_round"]
+__all__ = ["N_HEARD", "N_VIEWS", "ClientMemory", "Name", "named", "sample_of", "with_round"]
 
 Array = NDArray[Any]
 Name = int | str
@@ -36,7 +36,7 @@ ONE = 8_192
 #: Values are cut off here, so that no difference of two overflows.
 FARTHEST = np.finfo(np.float32).max / 4
 #: In a round of fewer clients there is no crowd to deviate from.
-N_LEAST = 4
+N_HEARD = 4
 #: The sample consists of runs of neighbouring coordinates, which are read from a file at once.
 RUN = 8
 
@@ -191,7 +191,7 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     memory = replace(memory.with_clients(clients, values.shape[1]), round=memory.round + 1)
     where = np.array([memory.positions[client] for client in clients], dtype=np.intp)
     crowd = ~memory.expelled[where]
-    if crowd.sum() < N_LEAST:
+    if crowd.sum() < N_HEARD:
         return memory
     heard, last = memory.heard.copy(), memory.last.copy()
     heard[where] += 1

@@ -253,3 +253,42 @@ def test_an_attack_on_few_coordinates_is_seen_too():
     federation.plot[:] = 0
     federation.plot[100:108] = 12.0
     assert expelled(told(all_clients(federation, 12))[-1]) == set(federation.plotters)
+
+
+def test_a_newcomer_has_a_say_once_it_was_heard_before():
+    federation = Federation(n=21)
+    *_, before = told([(federation.updates(range(20)), list(range(20)))] * 4)
+    first, second = told(all_clients(federation, 2), state=before.state)
+    assert first.silenced == {20: "new: it has a say once it was heard before"}
+    assert second.silenced == {}
+    assert told(all_clients(federation, 1), factions(hearing=0), before.state)[0].silenced == {}
+
+
+def whitewashed(federation, n_rounds, *, n_kept):
+    """Yield rounds in which plotters come under a new id after so many rounds each."""
+    for number in range(n_rounds):
+        generation = number // n_kept
+        names = [
+            f"{client}-{generation}" if client in federation.plotters else str(client)
+            for client in range(federation.n)
+        ]
+        yield federation.updates(), names
+
+
+def test_ids_that_are_left_behind_do_not_hide_those_who_left_them():
+    federation = Federation(n=30, n_plotters=6)
+    for number, watched in enumerate(told(whitewashed(federation, 36, n_kept=6)), start=1):
+        if number % 6 == 0:
+            here = {name for name in expelled(watched) if name.endswith(f"-{(number - 1) // 6}")}
+            assert len(here) == 6
+        assert all("-" in name for name in expelled(watched))
+
+
+def test_who_is_away_is_judged_as_before_and_searched_once_it_is_back():
+    federation = Federation(n=30, n_plotters=6)
+    away = told(all_clients(federation))[-1].state
+    some = [(federation.updates(range(6, 30)), list(range(6, 30)))] * 8
+    state = told(some, state=away)[-1].state
+    assert (state.evidence[:6] == told(some[:4], state=away)[-1].state.evidence[:6]).all()
+    federation.plotters = ()
+    assert not expelled(told(all_clients(federation, 30), state=state)[-1])

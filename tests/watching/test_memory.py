@@ -12,7 +12,7 @@ from holdfast.watching.memory import (
     COUNTS,
     CUTS,
     LONGEST,
-    N_LEAST,
+    N_HEARD,
     N_REMEMBERED,
     N_VIEWS,
     ONE,
@@ -136,7 +136,7 @@ def test_doubles_beyond_all_floats_count_as_very_large():
 
 
 def test_in_a_round_of_very_few_nobody_is_heard():
-    few = N_LEAST - 1
+    few = N_HEARD - 1
     memory = after([(Federation(n=few, dim=5).updates(), list(range(few)), set())])
     assert (memory.round, memory.n_clients, memory.heard.sum()) == (1, few, 0)
     assert not memory.as_arrays()["views"].any()

@@ -329,3 +329,14 @@ def test_plotters_found_in_the_hearing_never_reach_the_model():
         model, state = result.model, result.state
     assert set(result.diagnostics.clients) == set(range(5, 30))
     assert abs(model @ federation.plot) / (federation.plot @ federation.plot) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("n", "says"), [(3, "fewer than 4 clients at a time cannot be"), (4, "all were heard")]
+)
+def test_rounds_too_small_to_be_heard_say_so(n, says, caplog):
+    models = {name: np.ones(5, np.float32) for name in IDS[:n]}
+    with caplog.at_level(logging.ERROR, logger="holdfast"):
+        result = defend(models, fedavg, base=np.zeros(5, np.float32), watch=factions())
+    assert result.diagnostics.notes[0].endswith(says)
+    assert bool(caplog.records) == (n == 3)
