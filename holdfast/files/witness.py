@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.digests import Key, digest
+from ..kernels.digests import Key, are_as_known
 from ..updates.layout import Unfit
 from ..updates.rows import CELL
 
@@ -53,25 +53,30 @@ class Witness:
     def check(self, start: int, values: Array) -> None:
         """Raise Unfit if the numbers from `start` on are others than before; keep what is new."""
         at, stop = self.first + start, self.first + start + values.size
-        for cell in range(at // CELL, -(-stop // CELL)):
-            low, high = max(self.first, cell * CELL), min(self.stop, (cell + 1) * CELL)
-            piece = values[max(low - at, 0) : high - at]
-            if at <= low and high <= stop:
-                self._check_cell(cell - self.first // CELL, low, piece)
-            elif len(self.places) + piece.size <= MOST_SAMPLED:
-                low = max(low, at)
-                self.places.extend(range(low, low + piece.size))
-                self.sampled += piece.tobytes()
-                self.in_order = None
-
-    def _check_cell(self, cell: int, low: int, piece: Array) -> None:
-        found = digest(piece, self.key)
-        if self.digests[cell] not in (0, found):
+        if not are_as_known(values, at, first=self.first, last=self.stop, known=self.digests, key=self.key):
             raise Unfit(CHANGED)
-        self.digests[cell] = found
-        places, values = self._sample()
-        here = slice(*np.searchsorted(places, (low, low + piece.size)))
-        if (piece.view(self.bits)[places[here] - low] != values[here]).any():
+        # Where whole cells begin and end; a layer's first and last cell are whole if all of it is there.
+        low = at if at == self.first else min(-(-at // CELL) * CELL, stop)
+        high = stop if stop == self.stop else max(stop // CELL * CELL, low)
+        if low < high and self.places:
+            self._check_sample(at, values)
+        if at < low:
+            self._keep(at, values[: low - at])
+        if high < stop:
+            self._keep(high, values[high - at :])
+
+    def _keep(self, at: int, values: Array) -> None:
+        """Keep numbers of a cell that was not read as a whole."""
+        if values.size <= MOST_SAMPLED - len(self.places):
+            self.places.extend(range(at, at + values.size))
+            self.sampled += values.tobytes()
+            self.in_order = None
+
+    def _check_sample(self, at: int, values: Array) -> None:
+        """Raise Unfit if numbers that were read one by one are others now."""
+        places, sampled = self._sample()
+        here = slice(*np.searchsorted(places, (at, at + values.size)))
+        if (values.view(self.bits)[places[here] - at] != sampled[here]).any():
             raise Unfit(CHANGED)
 
     def _sample(self) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""A keyed checksum at the speed of the caches: whoever does not know the key cannot change bytes unnoticed.
+"""Keyed checksums at the speed of the caches: whoever does not know the key cannot change bytes unnoticed.
 
 NH, the universal hash of UMAC (Black et al., 1999, https://www.cs.ucdavis.edu/~rogaway/umac/): a key is added
 to the words, and the two halves of each are multiplied. Two different contents have the same checksum for at
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..updates.rows import CELL
 
-__all__ = ["Key", "digest"]
+__all__ = ["Key", "are_as_known"]
 
 Array = NDArray[Any]
 
@@ -24,7 +24,7 @@ N_FACTORS = CELL // WORDS + 1
 
 
 class Key(NamedTuple):
-    """Secret random numbers: what words are moved by, and what blocks are multiplied by."""
+    """Secret random numbers: what is added to words, and what blocks are multiplied by."""
 
     words: NDArray[np.uint64]
     factors: NDArray[np.uint64]  # odd: no block's checksum is lost
@@ -36,20 +36,32 @@ class Key(NamedTuple):
         return cls(drawn[:WORDS].copy(), drawn[WORDS:] | np.uint64(1))
 
 
-def digest(values: Array, key: Key) -> int:
-    """Return the checksum of at most a cell of numbers that lie one after the other; never 0.
+def are_as_known(
+    values: Array, at: int, *, first: int, last: int, known: NDArray[np.uint64], key: Key
+) -> bool:
+    """Return whether numbers at place `at` of an update have the checksums that are known of their cells.
 
-    >>> key, values = Key.new(), np.zeros(1000, dtype=np.float32)
-    >>> before = digest(values, key)
+    They belong to a layer at places first to last, `known` has an entry for each cell that it reaches into,
+    and 0, not known yet, is filled in. Cells that do not lie among the numbers as a whole are left out.
+
+    >>> key, values, known = Key.new(), np.zeros(1000, dtype=np.float32), np.zeros(1, dtype=np.uint64)
+    >>> are_as_known(values, 0, first=0, last=1000, known=known, key=key)
+    True
     >>> values[7] = -0.0
-    >>> digest(values, key) == before
+    >>> are_as_known(values, 0, first=0, last=1000, known=known, key=key)
     False
     """
-    from ._digests import checksum
+    from ._digests import compare
 
-    aligned = values if values.ctypes.data % 8 == 0 else values.copy()
-    raw = aligned.view(np.uint8)
-    n_words = raw.size // 8
-    rest = int.from_bytes(raw[8 * n_words :].tobytes(), "little")
+    size, stop = values.itemsize, at + values.size
+    cut = min(CELL - at % CELL, values.size)
+    if cut < values.size and cut * size % 8:  # words are to start where cells do
+        is_same = are_as_known(values[:cut], at, first=first, last=last, known=known, key=key)
+        rest = values[cut:].copy()
+        return are_as_known(rest, at + cut, first=first, last=last, known=known, key=key) and is_same
+    address = values.ctypes.data
+    if address % 8:
+        values = values.copy()
+        address = values.ctypes.data
     with np.errstate(over="ignore"):  # where the loop is not compiled
-        return int(checksum(np.uint64(aligned.ctypes.data), n_words, np.uint64(rest), *key)) or 1
+        return bool(compare(np.uint64(address), size, at, stop, first, last, *key, known))

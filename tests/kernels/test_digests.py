@@ -1,10 +1,19 @@
 """The checksum against a slow twin in whole numbers, and against those who change a bit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from holdfast.kernels.digests import WORDS, Key, digest
+from holdfast.kernels.digests import WORDS, Key, are_as_known
 from holdfast.updates.rows import CELL
+
+
+def digest(values, key):
+    """The checksum of at most a cell of numbers, as it is filled in."""
+    known = np.zeros(1, np.uint64)
+    assert are_as_known(values, 0, first=0, last=values.size, known=known, key=key)
+    return int(known[0])
 
 
 def slow_digest(raw, key):
@@ -23,7 +32,7 @@ def slow_digest(raw, key):
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-@pytest.mark.parametrize("size", [0, 1, 3, 4, 1000, 1023, 5000, CELL])
+@pytest.mark.parametrize("size", [1, 3, 4, 1000, 1023, 5000, CELL])
 def test_the_checksum_is_that_of_the_slow_twin_wherever_the_numbers_lie(dtype, size):
     key = Key.new()
     bits = np.random.default_rng(size).integers(0, 2**16, 4 * CELL + 40, dtype=np.uint16)
@@ -49,6 +58,25 @@ def test_words_that_change_places_are_noticed():
     blocks = values.reshape(4, WORDS)
     assert digest(blocks[[1, 0, 2, 3]].reshape(-1), key) != digest(values, key)
     assert digest(np.roll(values, 1), key) != digest(values, key)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_each_cell_of_a_layer_has_its_own_checksum_wherever_the_layer_begins(dtype):
+    key, values = Key.new(), np.random.default_rng(1).standard_normal(3 * CELL).astype(dtype)
+    for first in (0, 7, CELL - 1, 2 * CELL + 12):
+        last, before = first + values.size, first // CELL
+        known = np.zeros(-(-last // CELL) - before, np.uint64)
+        assert are_as_known(values, first, first=first, last=last, known=known, key=key)
+        cuts = [first, *(cut for cut in range(0, last, CELL) if cut > first), last]
+        assert known.tolist() == [
+            digest(values[start - first : stop - first].copy(), key) for start, stop in pairwise(cuts)
+        ]
+
+
+def test_a_cell_that_is_read_in_part_is_left_out():
+    key, values, known = Key.new(), np.ones(3 * CELL, np.float32), np.zeros(3, np.uint64)
+    assert are_as_known(values[5:-5], 5, first=0, last=values.size, known=known, key=key)
+    assert np.flatnonzero(known).tolist() == [1]
 
 
 def test_keys_are_drawn_anew():
