@@ -1,6 +1,7 @@
-"""Whole numbers from fractions: how many values a share trims, how many votes a share asks for."""
+"""Numbers: whole ones from fractions, such as how many values a share trims; and those that are finite."""
 
 import math
+import sys
 from numbers import Integral, Real
 from typing import Any
 
@@ -8,7 +9,15 @@ import numpy as np
 
 from ..errors import InputError
 
-__all__ = ["as_written", "check_whole", "largest_minority", "trim_count", "votes_needed", "whole_share"]
+__all__ = [
+    "as_written",
+    "check_whole",
+    "is_number",
+    "largest_minority",
+    "trim_count",
+    "votes_needed",
+    "whole_share",
+]
 
 
 def trim_count(alpha: float, n_clients: int) -> int:
@@ -68,6 +77,15 @@ def as_written(fraction: Any, name: str = "a share") -> float:
     if isinstance(fraction, bool) or not isinstance(fraction, Real | np.floating):
         raise InputError(f"{name} must be a number; got {fraction!r}")
     return float(str(fraction)) if isinstance(fraction, np.floating) else float(fraction)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value, of a stranger's JSON say, is a whole number or a float that floats can hold.
+
+    >>> [is_number(value) for value in (3, 0.5, True, "3", float("inf"), float("nan"), 10**400)]
+    [True, True, False, False, False, False, False]
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def check_whole(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._support.printable import printable
 from . import options
 from .shown import errors_shown
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(help="List the stored results, or pack them into a few files.", no_args_is_help=True)
+
+LONGEST = 400  # a line that says what a run is
 
 Results = Annotated[Path, typer.Argument(help="The folder of results.")]
 
@@ -36,10 +39,11 @@ def list_command(results: Results = Path("results"), as_json: options.Json = Fal
         typer.echo(json.dumps(listed, indent=2))
         return
     for run in runs:
-        typer.echo(_line(run))
+        typer.echo(printable(_line(run), limit=LONGEST))
     for study in studies:
         what, of = study["description"]["study"], study["description"]["run"]
-        typer.echo(f"{study['key']}  {of['task']['name']}  {what}  seed {of['seed']}")
+        line = f"{study['key']}  {of['task']['name']}  {what}  seed {of['seed']}"
+        typer.echo(printable(line, limit=LONGEST))
     for where, reason in unusable.items():
         typer.secho(f"{where} cannot be used: {reason}", fg="red", err=True)
 

@@ -1,5 +1,7 @@
 """All that is measured, as one document: tables and figures made of runs, and studies, which have none."""
 
+import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +18,8 @@ __all__ = ["STUDIES", "TASK", "evidence"]
 
 #: The task of all studies; it stands for CIFAR-10.
 TASK = "digits"
+
+log = logging.getLogger("holdfast")
 
 #: What the analyses behind a study found, by name, one per seed.
 Found = Mapping[str, Sequence[Any]]
@@ -43,13 +47,17 @@ def _experiment(name: str, folder: Path, scale: str, n_seeds: int, *, make: bool
     seeds = list(range(n_seeds))
     runs = [build_run(TASK, attack="edge-case", scale=scale, seed=seed) for seed in seeds]
     load, analyses = load_or_make_study if make else load_study, analyses_of(name, scale=scale)
+    study = STUDIES[name]
     try:
         found = {own: [load(study, run, folder) for run in runs] for own, study in analyses.items()}
+        numbers = {"task": TASK, "scale": scale, "seeds": seeds, **study.numbers(found)}
+        json.dumps(numbers, allow_nan=False)  # raises for means of nothing
+        holds, text = study.finding(numbers)
     except DataError:
         return None
-    study = STUDIES[name]
-    numbers = {"task": TASK, "scale": scale, "seeds": seeds, **study.numbers(found)}
-    holds, text = study.finding(numbers)
+    except (ArithmeticError, LookupError, ValueError) as error:  # of numbers that do not go together
+        log.warning("the study %s is left out: what is stored of it was edited: %r", name, error)
+        return None
     finding = {"id": study.claim, "task": TASK, "holds": holds, "numbers": text}
     return Experiment(
         name,

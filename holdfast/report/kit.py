@@ -12,12 +12,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from .._support.counting import is_number
 from .installed import check_installed
 
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["ABSENT", "counted", "is_number", "level", "part", "percent", "render"]
+__all__ = ["ABSENT", "counted", "level", "part", "percent", "render"]
 
 #: In the order in which they are put together; the last one starts.
 SCRIPTS = (
@@ -58,11 +59,6 @@ def _environment() -> "jinja2.Environment":
     found.filters |= {"percent": percent, "level": level, "part": part}
     found.globals |= {"counted": counted, "is_number": is_number}
     return found
-
-
-def is_number(value: Any) -> bool:
-    """Return whether it can be shown as a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def percent(share: Any) -> str:

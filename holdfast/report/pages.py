@@ -7,9 +7,10 @@ from typing import Any
 
 from .. import __version__
 from .._support.atomic import write_whole
+from .._support.counting import is_number
 from ..diagnostics import agreement_by_tenths
 from .figures import pictures_of
-from .kit import ABSENT, is_number, part, render
+from .kit import ABSENT, part, render
 from .maps import drawn_watch, verdicts_in
 from .tables import cells_by_row
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .._support.counting import check_whole
+from .._support.printable import printable
 from ..core import Bound
 from ..errors import DataError
 from ..lab.scenario import Run
@@ -120,7 +121,7 @@ def check_data(checksum: str | None, data: Bound[Any]) -> None:
         return
     if checksum != now:
         raise DataError(
-            f"it was made from other examples: the checksum was {checksum!s:.8}, now it is {now:.8}"
+            f"it was made from other examples: the checksum was {printable(checksum):.8}, now it is {now:.8}"
         )
 
 

@@ -1,12 +1,12 @@
 """What is stored of a round, and what is kept of all rounds once a run is packed."""
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._support.counting import is_number
 from .._support.printable import printable
 from ..lab.simulation import Record
 from .verdicts import restored_verdicts, stored_verdicts, watch_summary
@@ -20,7 +20,6 @@ OPTIONAL = ("minority_accuracy", "n_found", "n_wronged")
 #: What every round has a number of.
 ALWAYS = ("accuracy", "n_attackers", "n_dropped", "seconds")
 
-LARGEST = sys.float_info.max
 Column = Sequence[float | None]
 
 
@@ -102,11 +101,10 @@ def stored_record(record: Record) -> dict[str, Any]:
 
 def _check_all(name: str, values: Iterable[Any], kind: str, *, may_lack: bool = False) -> None:
     """Raise for the first of the values that is not of this kind, nor None where that may be."""
-    types = int | float if kind == "numbers" else int
     for value in values:
         if value is None and may_lack:
             continue
-        if not isinstance(value, types) or isinstance(value, bool) or not abs(value) <= LARGEST:
+        if not is_number(value) or (kind == "whole numbers" and not isinstance(value, int)):
             raise TypeError(f"{name} must hold {kind}; got {printable(repr(value))}")
 
 

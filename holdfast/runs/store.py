@@ -10,19 +10,21 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from .. import __version__
 from .._support.atomic import write_whole
 from .._support.keys import key_of
+from .._support.printable import printable
 from ..errors import DataError, HoldfastError
 from . import epochs
 
 __all__ = ["Entry", "Files", "checked", "files_of", "find", "pack", "read_all", "write_entry"]
 
 Entry = dict[str, Any]
+Copy = tuple[str, Callable[[], bytes]]  # where it is, and a function that reads it
 T = TypeVar("T")
 
 
@@ -58,16 +60,16 @@ def checked(content: bytes, *, key: str | None = None) -> Entry:
         description, own, code = entry["description"], entry["key"], entry["code"]
         is_own = key_of(description) == own
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(f"it is not a result, or a damaged one: {error!r}") from None
+        why = printable(repr(error), limit=200)
+        raise DataError(f"it is not a result, or a damaged one: {why}") from None
     if not is_own:
-        raise DataError(f"its description does not give its key {own}: it was edited")
+        raise DataError(f"its description does not give its key {printable(own)}: it was edited")
     if key is not None and own != key:
         raise DataError(f"it holds the result {own}, not {key}")
     epoch = epochs.code_epoch(description)
     if code != epoch:
-        raise DataError(
-            f"it was made in code epoch {code}, and results changed since: {epochs.CHANGES[epoch - 1][1]}"
-        )
+        since = epochs.CHANGES[epoch - 1][1]
+        raise DataError(f"it was made in code epoch {printable(code)}, and results changed since: {since}")
     return entry
 
 
@@ -80,9 +82,9 @@ def find(key: str, task: str, folder: Path, read: Callable[[Entry], T]) -> tuple
     unusable: list[str] = []
     for where, content in _copies(key, task, folder):
         try:
-            return read(checked(content, key=key)), unusable
-        except DataError as error:
-            unusable.append(f"{where} cannot be used: {error}")
+            return read(checked(content(), key=key)), unusable
+        except (DataError, OSError) as error:
+            unusable.append(f"{where} cannot be used: {_reason(error)}")
     return None, unusable
 
 
@@ -92,11 +94,11 @@ def read_all(folder: Path, read: Callable[[Entry], T]) -> tuple[list[T], dict[st
     unusable: dict[str, str] = {}
     for where, content in _everything(folder):
         try:
-            entry = checked(content)
+            entry = checked(content())
             if entry["key"] not in found:  # the first copy is the one that `find` returns
                 found[entry["key"]] = read(entry)
-        except DataError as error:
-            unusable[where] = str(error)
+        except (DataError, OSError) as error:
+            unusable[where] = _reason(error)
     return list(found.values()), unusable
 
 
@@ -111,7 +113,7 @@ def pack(folder: Path, compact: Callable[[Entry], Entry | None]) -> list[str]:
         try:
             entry = checked(path.read_bytes(), key=path.stem)
             compacted = compact(entry)
-        except DataError:  # whoever lists the folder says why
+        except (DataError, OSError):  # whoever lists the folder says why
             continue
         if compacted is not None:
             loose[path] = _pack_path(_task_of(entry["description"]), folder), compacted
@@ -127,26 +129,45 @@ def pack(folder: Path, compact: Callable[[Entry], Entry | None]) -> list[str]:
     return [entry["key"] for _, entry in loose.values()]
 
 
-def _copies(key: str, task: str, folder: Path) -> Iterator[tuple[str, bytes]]:
+def _copies(key: str, task: str, folder: Path) -> Iterator[Copy]:
     """Yield what is stored under a key, and where."""
     files, packed = files_of(key, folder), _pack_path(task, folder)
     if files.result.is_file():
-        yield str(files.result), files.result.read_bytes()
-    if packed.is_file() and key in (lines := _lines(packed)):
-        yield f"{key} in {packed}", lines[key]
+        yield _whole(files.result)
+    if packed.is_file():
+        yield from _packed(packed, key)
     if files.making.is_file():
-        yield str(files.making), files.making.read_bytes()
+        yield _whole(files.making)
 
 
-def _everything(folder: Path) -> Iterator[tuple[str, bytes]]:
+def _everything(folder: Path) -> Iterator[Copy]:
     """Yield all that a folder stores, and where, in the same order."""
     making = sorted(folder.glob("*.making.json"))
     for path in sorted(set(folder.glob("*.json")) - set(making)):
-        yield str(path), path.read_bytes()
+        yield _whole(path)
     for path in sorted(folder.glob("*.jsonl")):
-        yield from ((f"{key} in {path}", line) for key, line in _lines(path).items())
+        yield from _packed(path)
     for path in making:
-        yield str(path), path.read_bytes()
+        yield _whole(path)
+
+
+def _whole(path: Path) -> Copy:
+    return printable(path, limit=300), path.read_bytes
+
+
+def _packed(path: Path, key: str | None = None) -> Iterator[Copy]:
+    """Yield the lines of a packed file, or the one of a key; the file where it cannot be read."""
+    try:
+        lines = _lines(path)
+    except OSError:
+        yield _whole(path)
+        return
+    for own in lines if key is None else lines.keys() & {key}:
+        yield f"{own} in {printable(path, limit=300)}", partial(bytes, lines[own])
+
+
+def _reason(error: DataError | OSError) -> str:
+    return f"it cannot be read: {error.strerror or error}" if isinstance(error, OSError) else str(error)
 
 
 def _task_of(description: Mapping[str, Any]) -> str:

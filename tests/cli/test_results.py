@@ -2,8 +2,9 @@ import json
 
 import pytest
 
+from holdfast._support.keys import key_of
 from holdfast.paper.studies import analyses_of, load_or_make_study
-from holdfast.runs.store import files_of
+from holdfast.runs.store import files_of, write_entry
 
 from ..runs.tiny import made, stop_after, tiny_run
 from .test_run import holdfast
@@ -34,6 +35,30 @@ def test_everything_stored_is_listed_one_line_each_and_what_cannot_be_used_with_
     (said,) = listed.stderr.splitlines()
     assert tiny_run(seed=1).key in said
     assert "cannot be used: it was made in code epoch 99" in said
+
+
+def stored(folder, description, **content):
+    """Write an entry that has the key of its description, whatever that is."""
+    write_entry(folder / f"{key_of(description)}.json", description, data=None, **content)
+
+
+@pytest.mark.parametrize("run", [None, [], {}, {"seed": "x"}, {"seed": 1}, {"seed": 1, "task": 3}])
+def test_a_study_of_nothing_ends_no_list(folder, run):
+    stored(folder / "studies", {"study": "mimicry()", "run": run}, found={})
+    listed = holdfast("results", "list", folder)
+    assert listed.exit_code == 0, listed.output
+    assert "cannot be used: it is not a study of a run" in listed.stderr
+
+
+def test_what_others_wrote_into_a_result_cannot_write_on_the_screen(folder):
+    description = tiny_run("median").description
+    wild = {**description, "attack": {**description["attack"], "name": "\x1b[2J\nall is well"}}
+    made_of = json.loads(files_of(tiny_run("median").key, folder / "runs").result.read_text())
+    content = {name: made_of[name] for name in ("device", "finished", "records")}
+    stored(folder / "runs", wild, **content)
+    listed = holdfast("results", "list", folder)
+    assert listed.exit_code == 0, listed.output
+    assert r"phishing  \x1b[2J\nall is well  median()" in listed.stdout
 
 
 def test_packing_changes_nothing_of_the_list(folder):

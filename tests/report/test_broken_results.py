@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from holdfast.paper.evidence import evidence
 from holdfast.paper.experiment import Cell, Experiment, document
 from holdfast.report.pages import results_page
 from holdfast.report.tables import document_text
@@ -78,3 +79,20 @@ def test_no_edited_result_ends_a_report_or_a_resume(stored):
         n_used, n_refused = n_used + bool(result), n_refused + bool(unusable)
     assert n_used > 10
     assert n_refused > 100
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")
+def test_no_edited_study_ends_a_report(tmp_path):
+    told = {"names": ["separable-minima"], "folder": tmp_path, "scale": "smoke", "n_seeds": 1}
+    evidence(**told, make=True)
+    (path,) = (tmp_path / "studies").glob("*.json")
+    entry = json.loads(path.read_text())
+    n_used = n_left_out = 0
+    for where in places(entry["found"]):
+        for instead in (*INSTEAD, "nothing"):
+            path.write_text(json.dumps(edited(entry, ("found", *where), instead)))
+            is_used = bool(evidence(**told)["experiments"])
+            n_used, n_left_out = n_used + is_used, n_left_out + (not is_used)
+    assert n_used > 3
+    assert n_left_out > 30

@@ -1,5 +1,6 @@
 """Loose and packed entries: what is checked, what is listed, what packing changes."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import DataError, HoldfastError
+from holdfast.runs.recording import find_current
 from holdfast.runs.results import find_result, list_results, pack_results
 from holdfast.runs.store import checked, files_of
 
@@ -121,6 +123,61 @@ def test_what_cannot_be_used_is_listed_with_the_reason(tmp_path, is_packed, chan
     assert reason in reasons[0]
     with pytest.raises(DataError, match=reason):
         load_result(bad, tmp_path)
+
+
+def unreadable(folder):
+    """Put what looks like results and cannot be read into a folder; return the names."""
+    (folder / "folder.json").mkdir()
+    (folder / "folder.jsonl").mkdir()
+    (folder / "folder.making.json").mkdir()
+    (folder / "gone.json").symlink_to("nowhere")
+    (folder / "gone.jsonl").symlink_to("nowhere")
+    return ["folder.json", "folder.jsonl", "folder.making.json", "gone.json", "gone.jsonl"]
+
+
+def test_files_that_cannot_be_read_end_no_listing_and_no_packing(tmp_path):
+    run = tiny_run()
+    made(run, tmp_path)
+    names = unreadable(tmp_path)
+    (result,), unusable = list_results(tmp_path)
+    assert result.key == run.key
+    assert sorted(where.rpartition("/")[2] for where in unusable) == names
+    assert all("cannot be read: " in why for why in unusable.values())
+    assert pack_results(tmp_path) == [run.key]
+    assert load_result(run, tmp_path).finished
+
+
+@pytest.mark.parametrize("ending", [".json", ".making.json"])
+def test_a_file_that_cannot_be_read_ends_no_resume(tmp_path, monkeypatch, ending):
+    run = tiny_run()
+    (tmp_path / f"{run.key}{ending}").write_bytes(b"")
+    denied = PermissionError(errno.EACCES, "Permission denied")
+    monkeypatch.setattr(Path, "read_bytes", raising(denied))
+    result, (reason,) = find_result(run, tmp_path)
+    assert result is None
+    assert "cannot be read: Permission denied" in reason
+
+
+def raising(error):
+    def raise_it(*_):
+        raise error
+
+    return raise_it
+
+
+WILD = "\x1b[2J\n" + "x" * 10_000 + "\ud800"
+
+
+@pytest.mark.parametrize("name", ["key", "code", "data", "version"])
+def test_what_is_said_of_a_result_is_short_and_can_be_printed(tmp_path, name):
+    run = tiny_run()
+    made(run, tmp_path)
+    edit(files_of(run.key, tmp_path).result, **{name: [WILD] if name == "version" else WILD})
+    _, reasons = find_current(run, tmp_path)
+    _, unusable = list_results(tmp_path)
+    for reason in (*reasons, *unusable.values()):
+        assert reason.isprintable()
+        assert len(reason) < 500
 
 
 def test_files_that_are_no_results_are_listed(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from ..._support.counting import is_number
 from ..._support.keys import key_of
 from ...core import Bound
 from ...errors import DataError
@@ -62,8 +63,16 @@ def list_studies(folder: Path) -> tuple[list[store.Entry], dict[str, str]]:
     """Return the entries of all studies in a folder, and [where] why something cannot be used."""
 
     def read(entry: store.Entry) -> store.Entry:
-        if set(entry["description"]) != {"study", "run"} or "found" not in entry:
+        about = entry["description"]
+        if set(about) != {"study", "run"} or "found" not in entry:
             raise DataError("it is not a study")
+        try:
+            known = isinstance(about["study"], str) and is_number(about["run"]["seed"])
+            known = known and bool(about["run"]["task"]["name"])
+        except (KeyError, TypeError):
+            known = False
+        if not known:
+            raise DataError("it is not a study of a run")
         return entry
 
     found, unusable = store.read_all(folder, read)
@@ -100,7 +109,10 @@ def restored(kind: Any, plain: Any) -> Any:
         return kind(**{name: restored(hints[name], value) for name, value in plain.items()})  # type: ignore[operator]
     if typing.get_origin(kind) is tuple:
         return tuple(restored(typing.get_args(kind)[0], value) for value in plain)
+    if typing.get_origin(kind) is dict:
+        return {name: restored(typing.get_args(kind)[1], value) for name, value in plain.items()}
     simple = typing.get_origin(kind) or kind
-    if not isinstance(plain, (float, int) if simple is float else simple):
+    fits = is_number(plain) if simple is float else isinstance(plain, simple)
+    if not fits or (simple is int and not is_number(plain)):
         raise TypeError(f"{plain!r} is no {kind}")
     return plain
