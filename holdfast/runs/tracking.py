@@ -59,7 +59,7 @@ def track(results: Iterable[Result], tracker: Tracker) -> Iterator[Result]:
             yield result
     finally:
         if begun:
-            tracker.end(finished=finished)
+            _end(tracker, finished)
 
 
 def _begin(tracker: Tracker, result: Result) -> None:
@@ -79,6 +79,14 @@ def _log(tracker: Tracker, result: Result, number: int) -> bool:
         log.warning("%s failed: %s. The run continues without it", type(tracker).__name__, error)
         return False
     return True
+
+
+def _end(tracker: Tracker, finished: bool) -> None:
+    """Close a tracker; by then the run is stored."""
+    try:
+        tracker.end(finished=finished)
+    except Exception as error:
+        log.warning("%s could not be closed: %s. The run is stored", type(tracker).__name__, error)
 
 
 class TensorBoard:

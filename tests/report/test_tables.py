@@ -1,11 +1,14 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
 from holdfast.errors import InputError
 from holdfast.report.tables import check_format, claims_text, document_text, measured_text, table_text
+
+from .documents import claim
 
 
 def spread(mean, std=0.01):
@@ -65,6 +68,43 @@ def test_csv_has_one_line_per_cell():
     assert lines[0]["printed_attack_success"] == "0.717"
     assert lines[2]["accuracy_mean"] == ""
     assert {line["scale"] for line in lines} == {"smoke"}
+
+
+WILD = "\\input{/etc/passwd} $x^2$ ~ {a}|b <script>alert(1)</script> [c](http://d)\n\n# e\x1b[2J"
+
+
+def named(name):
+    """Return an experiment all of whose names are this."""
+    cells = [{**cell, "row": name, "column": name} for cell in EXPERIMENT["cells"][:1]]
+    return {**EXPERIMENT, "title": name, "note": name, "rows": [name], "columns": [name], "cells": cells}
+
+
+def test_no_name_means_anything_to_latex():
+    text = table_text(named(WILD), "latex", scale="cpu")
+    assert text.count(r"\textbackslash{}input\{/etc/passwd\} \$x\textasciicircum{}2\$ \textasciitilde{}") == 4
+    assert text.count(r"\input") == 0
+    assert "\n\n" not in text
+    assert "\x1b" not in text
+    commands = set(re.findall(r"\\[a-z]+", text))
+    signs = {r"\textbackslash", r"\textasciicircum", r"\textasciitilde", r"\textless", r"\textgreater"}
+    own = {r"\begin", r"\caption", r"\toprule", r"\midrule", r"\bottomrule", r"\end", r"\pm"}
+    assert commands == own | signs
+
+
+@pytest.mark.parametrize("name", ["[1pt]", "*"])
+def test_no_name_is_an_argument_of_the_line_before_it(name):
+    assert f"\\midrule\n{{}}{name} &" in table_text(named(name), "latex", scale="cpu")
+
+
+def test_no_name_means_anything_to_markdown():
+    experiment = named(WILD)
+    table, claims = table_text(experiment, "markdown", scale="cpu"), claims_text([claim("holds", WILD)])
+    assert len(table.splitlines()) == 7
+    for text in (table, claims):
+        assert "<" not in text
+        assert "](" not in text
+        assert "\x1b" not in text
+        assert all(len(re.findall(r"(?<!\\)\|", line)) in (0, 3, 6) for line in text.splitlines())
 
 
 def test_latex_escapes_what_means_something_to_it():

@@ -1,3 +1,4 @@
+import errno
 import glob
 import json
 import struct
@@ -70,6 +71,16 @@ def test_a_finished_run_is_sent_from_its_file(tmp_path):
     assert [number for number, _ in listener.heard[1:-1]] == [1, 2, 3]
     assert listener.heard[-1] is True
     assert result.finished
+
+
+def test_a_tracker_that_cannot_be_closed_costs_no_run(tmp_path, caplog):
+    class Stuck(Listener):
+        def end(self, *, finished):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    results = list(track(run_and_record(RUN, tmp_path), Stuck()))
+    assert results[-1].finished
+    assert "Stuck could not be closed: [Errno 28] No space left on device" in caplog.text
 
 
 def test_a_run_that_is_left_ends_unfinished(tmp_path):
