@@ -15,6 +15,7 @@ app = typer.Typer(
     help="Federated training that holds fast against backdoors.",
     no_args_is_help=True,
     add_completion=False,
+    pretty_exceptions_show_locals=False,  # a tracker's token may be among them
 )
 app.command()(demo)
 app.command("run")(run.run_command)
