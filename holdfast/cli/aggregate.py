@@ -13,6 +13,7 @@ from .shown import errors_shown
 
 if TYPE_CHECKING:
     from ..core import Rule, Watch
+    from ..files import Aggregated
 
 __all__ = ["aggregate_command"]
 
@@ -61,10 +62,10 @@ def aggregate_command(
         )
     with errors_shown():
         from ..files import aggregate_files
-        from ..report import check_installed
 
-        if report is not None:  # what is missing is known before the files are read
-            check_installed("jinja2")
+        if report is not None:
+            own = {"the base": base, "the output": out, "the state": state, "the reference": reference}
+            _check_report(report, clients, {**own, "the weights": weights})
         chosen, watching = _chosen(rule, watch, options.settings(set_))
         with options.progress("percent", 100, quiet=as_json) as show:
             said = aggregate_files(
@@ -84,23 +85,41 @@ def aggregate_command(
                 watch=watching,
                 progress=lambda number, done, total: show(100 * done // total, f"of pass {number}"),
             )
-        paths = {"base": printable(base, limit=LONG), "out": printable(out, limit=LONG)}
-        facts = {"rule": str(chosen), **paths}
-        if watching is not None:
-            facts["watch"] = str(watching)
-        page = None
-        if report is not None:
-            from ..report.pages import write_round
-
-            page = write_round({**facts, **said.as_dict()}, report)
-        if as_json:
-            typer.echo(json.dumps({**facts, **said.as_dict()}))
-        else:
-            typer.echo(str(said))
-            what = "the next model" if said.diagnostics.aggregated else "the model as it was"
-            typer.echo(f"{what} is in {facts['out']}" + (f"; the report is in {page}" if page else ""))
+    facts = {"rule": str(chosen), "base": printable(base, limit=LONG), "out": printable(out, limit=LONG)}
+    if watching is not None:
+        facts["watch"] = str(watching)
+    with errors_shown(code=4):  # the model is written
+        _tell(said, facts, report, as_json=as_json)
     if not said.diagnostics.aggregated and not said.is_hearing:
         raise typer.Exit(3)
+
+
+def _check_report(report: Path, clients: list[Path], own: dict[str, Path | None]) -> None:
+    """Raise, before any work is done, if the report could not be written or would replace something else."""
+    from ..files.paths import check_roles
+    from ..report import check_installed
+    from ..report.pages import page_beside
+
+    check_installed("jinja2")
+    check_roles(clients, {**own, "the report": report, "the report's page": page_beside(report)})
+    if report.is_dir():
+        raise InputError(f"the report must be a file; {report} is a folder")
+
+
+def _tell(said: "Aggregated", facts: dict[str, str], report: Path | None, *, as_json: bool) -> None:
+    """Print what there is to say about a round, and write the report if one is asked for."""
+    document = {**facts, **said.as_dict()}
+    if as_json:
+        typer.echo(json.dumps(document))
+    else:
+        what = "the next model" if said.diagnostics.aggregated else "the model as it was"
+        typer.echo(f"{said}\n{what} is in {facts['out']}")
+    if report is not None:
+        from ..report.pages import write_round
+
+        page = write_round(document, report)
+        if not as_json:
+            typer.echo(f"the report is in {printable(page, limit=LONG)}")
 
 
 def _chosen(name: str, watch: bool, settings: dict[str, Any]) -> "tuple[Rule, Watch | None]":

@@ -11,16 +11,16 @@ __all__ = ["errors_shown", "stopping"]
 
 
 @contextmanager
-def errors_shown() -> Iterator[None]:
-    """Show an error of holdfast or of a file as one line instead of a traceback."""
+def errors_shown(code: int = 1) -> Iterator[None]:
+    """Show an error of holdfast or of a file as one line instead of a traceback, and exit with the code."""
     try:
         yield
     except HoldfastError as error:
         typer.secho(str(error), fg="red", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(code) from None
     except OSError as error:
         typer.secho(f"{error.filename or 'a file'}: {error.strerror or error}", fg="red", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(code) from None
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A whole round over files: clients' models in, the next global model out."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from ..errors import InputError
 from ..updates.forms import BUFFERS
 from ..watching import Verdicts
 from .opening import open_own
-from .output import check_output, write_model
+from .output import check_output, written_model
+from .paths import check_roles
 from .ray_room import RayRoom
 from .room import Progress, Room, n_bytes_of
 from .round import open_round
@@ -109,11 +110,14 @@ def aggregate_files(
     """
     bound = bind(rule)
     _check_inputs(bound, watch, reference, state)
+    sent, given = [Path(path) for path in clients], {"the base": base, "the output": out, "the state": state}
+    given |= {"the reference": reference, "the weights": weights}
+    check_roles(sent, {role: None if path is None else Path(path) for role, path in given.items()})
     own = open_own(Path(base), name="the base")
     check_output(Path(out), own)
-    with _room(Path(out), memory, workers, progress) as room:
+    with _room(Path(out), memory, workers, progress) as room, ExitStack() as written:
         files = open_round(
-            [Path(path) for path in clients],
+            sent,
             own,
             weights=None if weights is None else Path(weights),
             only=only,
@@ -129,11 +133,13 @@ def aggregate_files(
             reference=None if reference is None else files.update_of(Path(reference)),
             rng=np.random.default_rng(seed) if bound.needs("rng") or watch else None,
             watch=watch,
-            apply=lambda update, extra: write_model(Path(out), own, files.steps(update), extra),
+            apply=lambda update, extra: written.enter_context(
+                written_model(Path(out), own, files.steps(update), extra)
+            ),
         )
-    said, verdicts = defended.diagnostics, defended.verdicts
-    if state is not None and (said.aggregated or verdicts):
-        save_memory(Path(state), bound, defended.state)
+        said, verdicts = defended.diagnostics, defended.verdicts
+        if state is not None and (said.aggregated or verdicts):
+            save_memory(Path(state), bound, defended.state)  # if this fails, the model is not written either
     if verdicts is None:
         return Aggregated(said)
     return Aggregated(said, replace(verdicts, rewound=False), wants_rewind=verdicts.rewound)

@@ -53,6 +53,7 @@ class Checkpoint:
 class Terms(NamedTuple):
     """What a checkpoint may be."""
 
+    own: str | None = None  # what the server calls it, if it is its own
     flags: int = 0  # to open it with
     header_bytes: int = MAX_HEADER
     names: Collection[str] | None = None  # of the tensors that it may hold; None: any
@@ -66,7 +67,7 @@ Read = tuple[list[tuple[StoredFile, Header]], bytes | None, str]
 def open_own(path: Path, *, name: str) -> Checkpoint:
     """Return a checkpoint of the server's own; what is wrong with it is a DataError that calls it `name`."""
     try:
-        return _checkpoint(path, Terms())
+        return _checkpoint(path, Terms(own=name))
     except Unfit as reason:
         raise DataError(f"{name}, {path}, {reason}") from None
     except OSError as error:
@@ -77,7 +78,7 @@ def open_from_client(path: Path, base: Checkpoint, *, n_files: int) -> Checkpoin
     """Return what a client sent in at most so many files; Unfit if it is no checkpoint."""
     header_bytes = 16 * sum(len(header.raw) for header in base.headers) + HEADER_SLACK
     try:
-        return _checkpoint(path, Terms(os.O_NOFOLLOW, header_bytes, base.tensors.keys(), n_files))
+        return _checkpoint(path, Terms(None, os.O_NOFOLLOW, header_bytes, base.tensors.keys(), n_files))
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):  # not the client's doing
             raise
@@ -176,4 +177,4 @@ def _file(path: Path, name: str | Path, folder: int | None, terms: Terms) -> tup
         header = parsed(os.pread(fd, 8 + length, 0), size)
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
-        return StoredFile(path.absolute(), os.dup(fd), terms.flags, stamp_of(os.fstat(fd))), header
+        return StoredFile(path.absolute(), os.dup(fd), terms.flags, stamp_of(os.fstat(fd)), terms.own), header

@@ -5,8 +5,9 @@ Written piece by piece beside the old output, which it replaces when it is whole
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from .header import Header
 from .opening import Checkpoint
 from .stored import StoredTensor
 
-__all__ = ["check_output", "write_model"]
+__all__ = ["check_output", "written_model"]
 
 Array = NDArray[Any]
 
@@ -44,30 +45,39 @@ def check_output(out: Path, base: Checkpoint) -> None:
         )
 
 
-def write_model(
+@contextmanager
+def written_model(
     out: Path, base: Checkpoint, steps: Mapping[str, Array], buffers: Mapping[str, Array]
-) -> None:
-    """Write the base with some tensors moved by a flat step, and others replaced.
+) -> Iterator[None]:
+    """Write the base with some tensors moved by a flat step, and others replaced, beside the output.
 
-    NotFiniteError if a moved tensor would not be finite; then the output stays as it was.
+    At the end of the context it takes the output's place. Within it all bytes are on the disk, and whatever
+    fails leaves the output as it was. NotFiniteError if a moved tensor would not be finite.
     """
 
-    def write(path: Path, header: Header) -> None:
-        with replacing(path) as file:
-            file.write(header.raw)
-            for name in (tensor.name for tensor in header.tensors):
-                tensor = base.tensors[name]
-                new = [_stored(tensor, buffers[name])] if name in buffers else _moved(tensor, steps.get(name))
-                for piece in new:
-                    file.write(piece.view(np.uint8).data)
+    def fill(file: BinaryIO, header: Header) -> None:
+        file.write(header.raw)
+        for name in (tensor.name for tensor in header.tensors):
+            tensor = base.tensors[name]
+            new = [_stored(tensor, buffers[name])] if name in buffers else _moved(tensor, steps.get(name))
+            for piece in new:
+                file.write(piece.view(np.uint8).data)
+        file.flush()
+        os.fsync(file.fileno())
+        for stored in base.files:
+            stored.check_own()
 
     if base.index is None:
-        write(out, base.headers[0])
+        with replacing(out) as file:
+            fill(file, base.headers[0])
+            yield
         return
     with replacing_folder(out) as folder:
         for stored, header in zip(base.files, base.headers, strict=True):
-            write(folder / stored.path.name, header)
+            with replacing(folder / stored.path.name) as file:
+                fill(file, header)
         write_whole(folder / base.index_name, base.index)
+        yield
 
 
 def _moved(tensor: StoredTensor, step: Array | None) -> Iterator[Array]:

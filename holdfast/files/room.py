@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.threads import n_threads
-from ..errors import DataError, InputError
+from ..errors import InputError
 from ..kernels.passes import READ_BYTES, Job, Part, Total, added, parts
 from ..updates.rows import CELL, Rows
 from .witness import CHANGED
@@ -110,7 +110,10 @@ def mapped(folder: Path, dim: int, dtype: np.dtype[Any]) -> Array:
     with tempfile.TemporaryFile(dir=folder) as file:
         # Now, so that a full disk is an error here and not the end of the process later.
         reserve = getattr(os, "posix_fallocate", lambda fd, _, size: os.truncate(fd, size))
-        reserve(file.fileno(), 0, max(1, dim * dtype.itemsize))
+        try:
+            reserve(file.fileno(), 0, max(1, dim * dtype.itemsize))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(folder)) from None
         return np.memmap(file, dtype=dtype, mode="r+", shape=(dim,))
 
 
@@ -118,8 +121,8 @@ def check_unchanged(rows: Rows) -> None:
     """Refuse the rows whose files were written to after they were opened: a pass may have seen both."""
     changed = [not all(file.is_unchanged for file in _files(arrays)) for arrays in rows.arrays]
     rows.refuse(np.array(changed), CHANGED)
-    if rows.base is not None and not all(file.is_unchanged for file in _files(rows.base)):
-        raise DataError("base, the global model, was changed while it was read")
+    for file in _files(rows.base or ()):
+        file.check_own()
 
 
 def _files(arrays: Any) -> set[Any]:

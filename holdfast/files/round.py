@@ -79,10 +79,14 @@ def open_round(
     home.check_holds(len(clients) * n_bytes, "the buffers of all clients")
     n_files, key = files_per_client(len(clients), base), Key.new()
     arrays, held, sent, stay, dropped = [], [], [], [], []
+    whose: dict[frozenset[tuple[int, ...]], str] = {}
     for name, path, count in zip(names, clients, counts or [1] * len(names), strict=True):
         try:
             model = open_from_client(path, base, n_files=n_files)
             _check_fits(model, base, (*trained, *beside), is_part=bool(only))
+            identity = frozenset(file.identity for file in model.files)
+            if identity in whose:
+                raise Unfit(f"is the same file as that of client {whose[identity]}")
             examples, extras = examples_held(count), _values(model, beside)
         except Unfit as reason:
             dropped.append(Dropped(name, str(reason)))
@@ -91,6 +95,7 @@ def open_round(
         held.append(examples)
         sent.append(extras)
         stay.append(name)
+        whose[identity] = name
     rows = Rows(layout, tuple(arrays), None if are_updates else _arrays(base, trained), explain, home=home)
     found = Screened(rows, tuple(stay), None if counts is None else np.array(held), tuple(dropped))
     own = _values(base, beside)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
 from ..kernels.digests import Key
 from ..updates.layout import Layer, Unfit
 from .header import DTYPES, FLOAT_TYPES
@@ -38,6 +39,7 @@ class StoredFile:
     fd: int
     flags: int  # it was opened with
     stamp: tuple[int, ...]  # what changes when somebody writes to the file
+    name: str | None = None  # what the server calls it, if it is its own
 
     def __del__(self) -> None:
         """Close the file."""
@@ -45,12 +47,26 @@ class StoredFile:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send what identifies the file, not what is in it."""
-        return _reopened, (self.path, self.flags, self.stamp)
+        return _reopened, (self.path, self.flags, self.stamp, self.name)
 
     @property
     def is_unchanged(self) -> bool:
         """Whether nobody has written to the file since it was opened."""
         return stamp_of(os.fstat(self.fd)) == self.stamp
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """What is the same whatever path leads to the file."""
+        return self.stamp[3:]
+
+    def check_own(self) -> None:
+        """Raise a DataError if this file of the server's own was written to since it was opened."""
+        if not self.is_unchanged:
+            raise DataError(f"{self.name}, {self.path}, was changed while it was read")
+
+    def failed(self, problem: str) -> Exception:
+        """Return what to raise for bytes that cannot be had: only a client may be dropped for it."""
+        return DataError(f"{self.name}, {self.path}, holds {problem}") if self.name else Unfit(problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +102,9 @@ class StoredTensor:
             try:
                 n_bytes = os.preadv(self.file.fd, [left], at)
             except OSError as error:
-                raise Unfit(f"bytes that cannot be read: {error.strerror}") from None
+                raise self.file.failed(f"bytes that cannot be read: {error.strerror}") from None
             if n_bytes == 0:
-                raise Unfit("fewer bytes than when it was opened")
+                raise self.file.failed("fewer bytes than when it was opened")
             left, at = left[n_bytes:], at + n_bytes
         if self.witness is not None:
             self.witness.check(start, out)
@@ -110,13 +126,13 @@ class StoredTensor:
         return out
 
 
-def _reopened(path: Path, flags: int, stamp: tuple[int, ...]) -> StoredFile:
+def _reopened(path: Path, flags: int, stamp: tuple[int, ...], name: str | None) -> StoredFile:
     """Return a file as another process finds it: empty if it cannot be opened, changed if it is another."""
     try:
         with opened(path, None, flags) as (fd, _):
-            return StoredFile(path, os.dup(fd), flags, (*stamp[:2], *stamp_of(os.fstat(fd))[2:]))
+            return StoredFile(path, os.dup(fd), flags, (*stamp[:2], *stamp_of(os.fstat(fd))[2:]), name)
     except (OSError, Unfit):
-        return StoredFile(path, os.open(os.devnull, os.O_RDONLY), flags, stamp)
+        return StoredFile(path, os.open(os.devnull, os.O_RDONLY), flags, stamp, name)
 
 
 @contextmanager

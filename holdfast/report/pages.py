@@ -14,7 +14,7 @@ from .kit import ABSENT, part, render
 from .maps import drawn_watch, verdicts_in
 from .tables import cells_by_row
 
-__all__ = ["demo_page", "results_page", "round_page", "write_round"]
+__all__ = ["demo_page", "page_beside", "results_page", "round_page", "write_round"]
 
 Document = Mapping[str, Any]
 
@@ -89,9 +89,18 @@ def round_page(document: Document) -> str:
     )
 
 
+def page_beside(path: Path) -> Path:
+    """Return where the page of a round goes whose document is written to a path.
+
+    >>> page_beside(Path("round.json")).name
+    'round.html'
+    """
+    return path.with_suffix(".html" if path.suffix != ".html" else ".page.html")
+
+
 def write_round(document: Document, path: Path) -> Path:
     """Write the document of a round as JSON, and its page beside it; return where the page is."""
-    page = path.with_suffix(".html" if path.suffix != ".html" else ".page.html")
+    page = page_beside(path)
     rendered = round_page(document)
     write_whole(path, json.dumps({"holdfast": __version__, **document}, indent=1).encode())
     write_whole(page, rendered.encode())

@@ -1,5 +1,6 @@
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +92,53 @@ def test_a_report_without_jinja_is_refused_before_anything_is_aggregated(round_,
     assert "jinja2 is not installed: pip install 'holdfast-fl[report]'" in done.output
     assert not (folder / "next").exists()
     assert run(*common).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ("base.safetensors", "the base and the report are the same path"),
+        ("next", "the output and the report are the same path"),
+        ("state", "the state and the report are the same path"),
+        ("clients/c00.safetensors", "the report and a client are the same path"),
+        ("next.json", "the output and the report's page are the same path"),
+        ("clients", "the report must be a file"),
+    ],
+)
+def test_a_report_in_place_of_something_else_is_refused_before_any_work(report, said, round_):
+    folder, _, _, at, clients = round_
+    out = folder / ("next.html" if report == "next.json" else "next")
+    files = ("--base", at, "--out", out, "--state", folder / "state", "--report", folder / report)
+    before = {path: path.read_bytes() for path in folder.rglob("*.safetensors")}
+    done = run("aggregate", *clients, *files)
+    assert done.exit_code == 1
+    assert said in done.output.replace("\n", " ")
+    assert {path: path.read_bytes() for path in folder.rglob("*.safetensors")} == before
+    assert not out.exists()
+
+
+def test_a_report_that_cannot_be_written_has_its_own_exit_code_as_the_model_is_there(round_):
+    folder, _, _, at, clients = round_
+    (folder / "file").touch()
+    files = ("--base", at, "--out", folder / "next", "--report", folder / "file" / "report.json")
+    done = run("aggregate", *clients, *files)
+    assert done.exit_code == 4
+    assert f"the next model is in {folder / 'next'}" in done.output.replace("\n", "")
+    assert "file: " in done.output
+    assert (folder / "next").exists()
+
+
+def test_a_disk_that_is_full_is_said_with_the_name_of_the_file_and_nothing_was_written(round_):
+    folder, _, _, at, clients = round_
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))  # stands for the disk's end
+    try:
+        done = run("aggregate", *clients, "--base", at, "--out", folder / "next")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert done.exit_code == 1
+    assert f"{folder / 'next'}: File too large" in done.output.replace("\n", "")
+    assert not list(folder.glob("next*"))
 
 
 @pytest.mark.parametrize(

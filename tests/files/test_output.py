@@ -137,8 +137,9 @@ def test_an_output_that_cannot_be_is_an_error_before_any_work(tmp_path):
     with pytest.raises(DataError, match="must be a file"):
         aggregate_files(clients, median, base=at, out=tmp_path / "clients")
     at = sharded(tmp_path / "base", base)
+    (tmp_path / "taken").touch()
     with pytest.raises(DataError, match="must be a folder"):
-        aggregate_files(clients, median, base=at, out=clients[0])
+        aggregate_files(clients, median, base=at, out=tmp_path / "taken")
     with pytest.raises(DataError, match=r"also holds c00.safetensors: choose another"):
         aggregate_files(clients, median, base=at, out=tmp_path / "clients")
 

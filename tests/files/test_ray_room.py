@@ -116,6 +116,6 @@ def test_workers_that_do_not_see_the_base_are_an_error_that_says_so(cluster, tmp
 
     cut = Rows.columns
     monkeypatch.setattr(Rows, "columns", columns)
-    with pytest.raises(HoldfastError, match=r"worker of the Ray cluster failed: base, .* the same paths"):
+    with pytest.raises(HoldfastError, match=r"worker of the Ray cluster failed: the base, .* the same paths"):
         aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors", workers="ray")
     assert not (tmp_path / "next.safetensors").exists()
