@@ -61,7 +61,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.replace(partial, path)
     except BaseException as error:
         partial.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             error.filename = str(path)
         raise
     _sync_folder(path.parent)
