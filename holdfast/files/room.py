@@ -1,7 +1,5 @@
 """Where flat updates are put and passes are done: in as much memory as is allowed, the rest on disk."""
 
-import os
-import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.threads import n_threads
-from ..errors import InputError
+from ..errors import InputError, NonFiniteError
 from ..kernels.passes import READ_BYTES, Job, Part, Total, added, parts
 from ..updates.rows import CELL, Rows
+from .disk import Copies, mapped
 from .witness import CHANGED
 
 __all__ = ["Progress", "Room", "check_unchanged", "n_bytes_of"]
@@ -24,6 +23,8 @@ Array = NDArray[Any]
 #: Called at every step of a pass, with its number, the cells that are done, and how many there are.
 Progress = Callable[[int, int, int], None]
 
+#: Passes that may break off before the clients' files are copied.
+MOST_BROKEN = 2
 #: What the interpreter and the compiled code take for themselves.
 OWN = 256 << 20
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -52,6 +53,11 @@ class Room:
     progress: Progress | None = None
     used: int = 0
     n_passes: int = 0
+    n_broken: int = 0  # passes that broke off
+
+    def __post_init__(self) -> None:
+        """Make copies possible."""
+        self.copies = Copies(self.folder)
 
     def empty(self, dim: int, dtype: np.dtype[Any]) -> Array:
         """Return room for one update: in memory if it fits there, else in a file without a name."""
@@ -67,10 +73,22 @@ class Room:
         self.used -= n_bytes
 
     def run(self, rows: Rows, job: Job, out: Array | None) -> Total:
-        """Do a pass over all rows, and see afterwards that nobody wrote to their files meanwhile."""
+        """Do a pass over all rows, and see afterwards that nobody wrote to their files meanwhile.
+
+        A client whose file breaks off makes the rule start again. When that has happened often enough, the
+        passes go over copies: so their number does not grow with that of the attackers.
+        """
+        if self.n_broken >= MOST_BROKEN:
+            rows = self.copies.instead_of(rows)
         self.n_passes += 1
-        total = added(job, self._told(rows.dim, self.parts(rows, job, out)))
-        check_unchanged(rows)
+        try:
+            total = added(job, self._told(rows.dim, self.parts(rows, job, out)))
+            check_unchanged(rows)
+        except NonFiniteError:
+            self.n_broken += 1
+            if np.count_nonzero(_changed(rows)) > 1:  # those who break off together are dropped together
+                check_unchanged(rows)
+            raise
         return total
 
     def parts(self, rows: Rows, job: Job, out: Array | None) -> Iterator[Part]:
@@ -105,24 +123,15 @@ class Room:
                 self.progress(self.n_passes, n_done, n_cells)
 
 
-def mapped(folder: Path, dim: int, dtype: np.dtype[Any]) -> Array:
-    """Return room that lies in a file without a name, which is gone when nothing refers to it any more."""
-    with tempfile.TemporaryFile(dir=folder) as file:
-        # Now, so that a full disk is an error here and not the end of the process later.
-        reserve = getattr(os, "posix_fallocate", lambda fd, _, size: os.truncate(fd, size))
-        try:
-            reserve(file.fileno(), 0, max(1, dim * dtype.itemsize))
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(folder)) from None
-        return np.memmap(file, dtype=dtype, mode="r+", shape=(dim,))
-
-
 def check_unchanged(rows: Rows) -> None:
     """Refuse the rows whose files were written to after they were opened: a pass may have seen both."""
-    changed = [not all(file.is_unchanged for file in _files(arrays)) for arrays in rows.arrays]
-    rows.refuse(np.array(changed), CHANGED)
+    rows.refuse(_changed(rows), CHANGED)
     for file in _files(rows.base or ()):
         file.check_own()
+
+
+def _changed(rows: Rows) -> Array:
+    return np.array([not all(file.is_unchanged for file in _files(arrays)) for arrays in rows.arrays])
 
 
 def _files(arrays: Any) -> set[Any]:
