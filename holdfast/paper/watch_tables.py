@@ -38,6 +38,7 @@ DEFENCES = (
     ("Watch, FedAvg", "factions+fedavg"),
     ("Watch, trimmed mean", "factions+trimmed_mean"),
     ("Watch, invariant", "factions+invariant"),
+    ("Watch, Krum, trimmed mean", "factions+krum_trimmed_mean"),
 )
 WATCHED = tuple(row for row in DEFENCES if "+" in row[1])
 
@@ -63,6 +64,7 @@ WATCH_TABLES = (
         (
             Row("No attack", "fedavg", share=0.0),
             Row("No attack: watch, trimmed mean", "factions+trimmed_mean", share=0.0),
+            Row("No attack: watch, Krum, trimmed mean", "factions+krum_trimmed_mean", share=0.0),
             *_rows("edge-case"),
         ),
         tasks=(*TASKS, *REAL),
@@ -100,6 +102,7 @@ WATCH_TABLES = (
             Row("Trimmed mean", "trimmed_mean"),
             Row("Watch, FedAvg", "factions+fedavg"),
             Row("Watch, trimmed mean", "factions+trimmed_mean"),
+            Row("Watch, Krum, trimmed mean", "factions+krum_trimmed_mean"),
         ),
         tasks=MINORITIES,
     ),

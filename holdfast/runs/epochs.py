@@ -11,6 +11,7 @@ __all__ = ["CHANGES", "code_epoch"]
 CHANGES: tuple[tuple[str, str], ...] = (
     ("", "the first results that were stored"),
     ("fltrust(", "the server trains for as many steps as a client, not for as many epochs"),
+    ("factions(", "newcomers wait, who is away is not searched, a faction has a twelfth of the clients"),
 )
 
 

@@ -16,7 +16,7 @@ from .crowds import N_SEARCHED, NOISE, NOISE_AT
 __all__ = ["chance_of_false_alarm", "evidence_needed", "in_common_units", "rounds_until_seen"]
 
 #: In a training of honest clients, the strongest evidence exceeds x with a chance of exp((FREE - x) / SCALE).
-FREE, SCALE = 0.62, 0.092
+FREE, SCALE = 0.46, 0.126
 LEAST_CHANCE = 0.001
 #: What honest clients may reach in nats: so many, and more per client, because their deviations are no
 #: Gaussian noise; and more still, by a factor, where they share more than a part of their deviations.

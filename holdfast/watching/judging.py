@@ -59,7 +59,7 @@ def factions(
     mode: Literal["expel", "report"] = "expel",
     false_alarms: float = 0.01,
     hearing: float = 2.0,
-    rewind: int = 20,
+    rewind: int = 10,
     sample: int = 16_384,
     most_clients: int = 10_000,
     clients: Sequence[Any],
