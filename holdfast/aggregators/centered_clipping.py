@@ -37,7 +37,7 @@ def centered_clipping(
     is_first = previous is None
     start = np.zeros(rows.dim, rows.dtype) if is_first else rows.layout.flat(previous, name="previous")
     gram = kernels.gram(rows, beside=start)
-    center = np.eye(n + 1)[-1]  # v as weights of the rows and, last, of the start
+    center = (np.arange(n + 1) == n).astype(np.float64)  # v as weights of the rows and, last, of the start
     for _ in range(n_steps):
         distances = distances_to_sum(gram, center)[:n]
         pull = clip_factors(distances, float(np.median(distances)) if radius is None else radius) / n

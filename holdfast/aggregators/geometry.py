@@ -8,17 +8,17 @@ __all__ = ["clip_factors", "cosines", "distances_to_sum", "squared_distances"]
 Array = NDArray[np.float64]
 
 
-def squared_distances(gram: Array) -> Array:
-    """Return the squared distances between all pairs of rows."""
+def squared_distances(gram: Array, part: slice = slice(None)) -> Array:
+    """Return the squared distances of all rows, or of a part of them, from all rows."""
     squares = gram.diagonal()
-    return np.maximum(squares[:, None] + squares[None, :] - 2 * gram, 0)
+    return np.maximum(squares[part, None] + squares[None, :] - 2 * gram[part], 0)
 
 
-def cosines(gram: Array) -> Array:
-    """Return the cosines between all pairs of rows, 0 where one of them is zero."""
+def cosines(gram: Array, part: slice = slice(None)) -> Array:
+    """Return the cosines of all rows, or of a part of them, with all rows; 0 where one of them is zero."""
     norms = np.sqrt(gram.diagonal())
-    lengths = np.outer(norms, norms)
-    return np.asarray(np.divide(gram, lengths, out=np.zeros_like(gram), where=lengths > 0))
+    lengths = np.outer(norms[part], norms)
+    return np.asarray(np.divide(gram[part], lengths, out=np.zeros_like(lengths), where=lengths > 0))
 
 
 def distances_to_sum(gram: Array, weights: Array) -> Array:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from .._support.counting import check_whole
+from .._support.threads import for_each
 from ..core import Aggregate, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Rows, Updates, rows_of
@@ -17,6 +18,9 @@ from .outcome import weighted_sum
 __all__ = ["krum"]
 
 Array = NDArray[np.float64]
+
+#: Rows that are scored at a time: their distances from all others are held in memory.
+N_SCORED = 128
 
 
 @rule
@@ -30,24 +34,33 @@ def krum(updates: Updates, *, n_malicious: int) -> Aggregate:
     array([1.])
     """
     rows = rows_of(updates)
-    client_weights = np.eye(len(rows))[crowd_scores("krum", rows, n_malicious).argmin()]
+    best = crowd_scores("krum", rows, n_malicious).argmin()
+    client_weights = (np.arange(len(rows)) == best).astype(np.float64)
     guarantee = krum_guarantee(len(rows), n_malicious)
     return weighted_sum("krum", rows, client_weights, selected=client_weights > 0, **guarantee)
 
 
 def crowd_scores(
-    rule: str, rows: Rows, n_malicious: int, distances: Callable[[Array], Array] = squared_distances
+    rule: str, rows: Rows, n_malicious: int, distances: Callable[[Array, slice], Array] = squared_distances
 ) -> Array:
     """Return each row's summed distance to its n - f - 2 nearest neighbours; there must be at least one."""
     check_whole("n_malicious", n_malicious, at_least=0)
-    n = len(rows)
-    if n < n_malicious + 3:
+    n, n_nearest = len(rows), len(rows) - n_malicious - 2
+    if n_nearest < 1:
         raise TooFewClientsError(
             f"{rule} needs n >= f + 3 clients; take more per round, assume fewer attackers (n_malicious),"
             f" or use the median, which needs no f: got n={n}, f={n_malicious}"
         )
-    others = distances(kernels.gram(rows))[~np.eye(n, dtype=bool)].reshape(n, n - 1)
-    return np.asarray(np.sort(others, axis=1)[:, : n - n_malicious - 2].sum(axis=1))
+    gram, scores = kernels.gram(rows), np.empty(n)
+
+    def score(part: slice) -> None:
+        is_other = np.arange(n) != np.arange(n)[part, None]
+        others = distances(gram, part)[is_other].reshape(-1, n - 1)
+        others.sort(axis=1)
+        scores[part] = others[:, :n_nearest].sum(axis=1)
+
+    for_each(score, [slice(start, min(start + N_SCORED, n)) for start in range(0, n, N_SCORED)])
+    return scores
 
 
 def krum_guarantee(n_clients: int, n_malicious: int) -> dict[str, Any]:

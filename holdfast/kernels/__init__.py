@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .._support.threads import in_order
 from ..errors import InputError
 from ..updates.rows import CELL, Rows
+from . import pairs
 from ._forms import MEAN, RATIO, SUM, VOTE, Plan
 from ._network import comparators
 from .passes import Job, run
@@ -115,9 +116,13 @@ def vote(rows: Rows, *, step: float) -> Pass:
 def gram(rows: Rows, *, beside: Array | None = None) -> Array:
     """Return the dot products of all pairs of rows, in float64; `beside` is one more, last row."""
     size = len(rows) + (beside is not None)
-    padded = -(-size // 4) * 4  # four rows are taken at a time
-    upper = np.triu(_summed(rows, "gram", beside, (padded, padded))[:size, :size])
-    products = upper + np.triu(upper, 1).T
+    if rows.home is None and size > 2 * pairs.BLOCK:
+        n_bad, products = pairs.gram(rows, _own(rows, beside))
+        rows.refuse(n_bad)
+    else:
+        padded = -(-size // 4) * 4  # four rows are taken at a time
+        upper = np.triu(_summed(rows, "gram", beside, (padded, padded))[:size, :size])
+        products = upper + np.triu(upper, 1).T
     _check_lengths(rows, products.diagonal())
     return products
 
@@ -209,10 +214,14 @@ def _sweep(rows: Rows, plan: Plan) -> Pass:
 
 def _summed(rows: Rows, loop: str, beside: Array | None, shape: tuple[int, int]) -> Array:
     """Return what a loop of dot products adds up over the cells, strictly in order."""
-    own = np.ascontiguousarray(NOTHING if beside is None else beside, dtype=rows.dtype)
-    n_bad, total = run(rows, Job(loop, shape, own))
+    n_bad, total = run(rows, Job(loop, shape, _own(rows, beside)))
     rows.refuse(n_bad)
     return total
+
+
+def _own(rows: Rows, beside: Array | None) -> Array:
+    """Return the server's own row as the loops take it, empty if there is none."""
+    return np.ascontiguousarray(NOTHING if beside is None else beside, dtype=rows.dtype)
 
 
 def _reordered(clients: Clients, order: Array) -> Clients:

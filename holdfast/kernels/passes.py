@@ -115,9 +115,12 @@ def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -
 def _summed(source: Source, job: Job, start: int, stop: int) -> Part:
     from . import _sums
 
-    loop = _sums.gram if job.loop == "gram" else _sums.projections
     bad = np.zeros(source.addresses.shape[1], dtype=np.int64)
     cells = np.zeros((-(-(stop - start) // CELL), *job.shape))
     for cell, at in zip(cells, range(start, stop, CELL), strict=True):
-        loop(source, job.beside, at, min(at + CELL, stop), cell, bad)
+        end = min(at + CELL, stop)
+        if job.loop == "gram":
+            _sums.gram(source, job.beside, at, end, 0, cell, bad)
+        else:
+            _sums.projections(source, job.beside, at, end, cell, bad)
     return Part(bad, cells, len(cells))

@@ -70,7 +70,7 @@ def test_the_rule_gives_the_worked_result(case, monkeypatch):
 def test_krum_scores_and_choices_are_the_worked_ones(case, monkeypatch):
     rows = rows_of(np.array(case["G"], dtype=np.float64))
     by_angle = case["aggregator"] == "multi_krum_c"
-    distances = (lambda gram: 1 - cosines(gram)) if by_angle else squared_distances
+    distances = (lambda gram, part: 1 - cosines(gram, part)) if by_angle else squared_distances
     scores = crowd_scores("krum", rows, case["params"]["f"], distances)
     assert_golden(scores, case["expected_extra"]["scores"], 1e-12)
     chosen = np.flatnonzero(call(case, monkeypatch).diagnostics.client_weights)
