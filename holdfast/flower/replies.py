@@ -12,6 +12,7 @@ from .._support.printable import printable
 from ..updates.counts import examples_held
 from ..updates.layout import Unfit
 from .decoding import Code, Refusal, numbers_in
+from .grid import UNDECODABLE
 
 __all__ = ["Refused", "Reply", "sorted_replies"]
 
@@ -81,6 +82,8 @@ def _unasked(message: Message, asked: Metadata | None, is_second: bool) -> str:
 
 
 def _read(message: Message, node: int, model: Mapping[str, Array] | None, count_key: str) -> Reply:
+    if message.has_error() and message.error.code == UNDECODABLE:
+        raise Refusal(Code.UNREADABLE, printable(message.error.reason, limit=200))
     if message.has_error():
         said = printable(message.error.reason, limit=200)
         raise Refusal(Code.ERROR, f"reported error {message.error.code}: {said}")

@@ -23,6 +23,7 @@ from ..screening import screen
 from ..updates.forms import BUFFERS
 from ..watching import Verdicts
 from .decoding import Code, model_arrays, model_record
+from .grid import guarded
 from .inner import Reference, begin_anew, own_update, sampler_of, stepped_by
 from .metrics import (
     OWN,
@@ -198,7 +199,7 @@ class Robust(Strategy):
         self._rounds_before = before
         evaluate = evaluate_fn and (lambda number, arrays: evaluate_fn(number + before, arrays))
         result = super().start(
-            grid,
+            guarded(grid),
             initial_arrays,
             max(0, num_rounds - before),
             timeout,
