@@ -1,11 +1,23 @@
-"""Distances, angles and lengths, all from the rows' dot products (the Gram matrix)."""
+"""Distances, angles and lengths, all from the rows' dot products (the Gram matrix).
+
+Squares are taken in float64: rows shorter than 1e-154 count as zero, and those longer than 1e154 are refused.
+"""
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["clip_factors", "cosines", "distances_to_sum", "squared_distances"]
+from .. import kernels
+from ..errors import DataError
+from ..updates.rows import Rows
+
+__all__ = ["clip_factors", "cosines", "distances_to_sum", "gram_around", "is_hidden", "squared_distances"]
 
 Array = NDArray[np.float64]
+
+#: A squared distance below this share of the squares it is the difference of has lost half of its digits.
+HIDDEN = 1e-8
 
 
 def squared_distances(gram: Array, part: slice = slice(None)) -> Array:
@@ -30,3 +42,17 @@ def distances_to_sum(gram: Array, weights: Array) -> Array:
 def clip_factors(norms: Array, max_norm: float) -> Array:
     """Return what each row is multiplied by to be no longer than max_norm; 1 for a row of zeros."""
     return np.divide(max_norm, norms, out=np.ones_like(norms), where=norms > max_norm)
+
+
+def is_hidden(gram: Array, row: int, squared_distance: float) -> bool:
+    """Return whether what rows have in common is so long that rounding hides this distance from a row."""
+    return bool(squared_distance <= HIDDEN * gram[row, row])
+
+
+def gram_around(rows: Rows, center: int) -> Array:
+    """Return the dot products of all rows less one of them, which have the same distances, not hidden."""
+    try:
+        return kernels.gram(replace(rows, base=rows.arrays[center]))
+    except DataError:  # a file that its owner has changed since
+        rows.refuse(np.arange(len(rows)) == center, "numbers that can no longer be read")
+        raise

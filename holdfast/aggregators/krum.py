@@ -12,12 +12,13 @@ from .._support.threads import for_each
 from ..core import Aggregate, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Rows, Updates, rows_of
-from .geometry import squared_distances
+from .geometry import gram_around, is_hidden, squared_distances
 from .outcome import weighted_sum
 
 __all__ = ["krum"]
 
 Array = NDArray[np.float64]
+Distances = Callable[[Array, slice], Array]
 
 #: Rows that are scored at a time: their distances from all others are held in memory.
 N_SCORED = 128
@@ -40,9 +41,7 @@ def krum(updates: Updates, *, n_malicious: int) -> Aggregate:
     return weighted_sum("krum", rows, client_weights, selected=client_weights > 0, **guarantee)
 
 
-def crowd_scores(
-    rule: str, rows: Rows, n_malicious: int, distances: Callable[[Array, slice], Array] = squared_distances
-) -> Array:
+def crowd_scores(rule: str, rows: Rows, n_malicious: int, distances: Distances = squared_distances) -> Array:
     """Return each row's summed distance to its n - f - 2 nearest neighbours; there must be at least one."""
     check_whole("n_malicious", n_malicious, at_least=0)
     n, n_nearest = len(rows), len(rows) - n_malicious - 2
@@ -51,7 +50,18 @@ def crowd_scores(
             f"{rule} needs n >= f + 3 clients; take more per round, assume fewer attackers (n_malicious),"
             f" or use the median, which needs no f: got n={n}, f={n_malicious}"
         )
-    gram, scores = kernels.gram(rows), np.empty(n)
+    gram = kernels.gram(rows)
+    scores = _scored(gram, n_nearest, distances)
+    best = int(scores.argmin())
+    if distances is squared_distances and is_hidden(gram, best, scores[best] / n_nearest):
+        return _scored(gram_around(rows, best), n_nearest, distances)
+    return scores
+
+
+def _scored(gram: Array, n_nearest: int, distances: Distances) -> Array:
+    """Return each row's summed distance to its nearest neighbours, a part of the rows at a time."""
+    n = len(gram)
+    scores = np.empty(n)
 
     def score(part: slice) -> None:
         is_other = np.arange(n) != np.arange(n)[part, None]

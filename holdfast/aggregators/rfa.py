@@ -7,7 +7,7 @@ from .. import kernels
 from .._support.counting import check_whole
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
-from .geometry import distances_to_sum
+from .geometry import distances_to_sum, gram_around, is_hidden, squared_distances
 from .outcome import weighted_sum
 from .settings import check_positive, shares, weight_notes
 
@@ -43,6 +43,10 @@ def rfa(
     gram = kernels.gram(rows)
     settings = {"smoothing": smoothing, "tolerance": tolerance}
     client_weights, has_converged = weiszfeld(gram, client_shares, client_shares, n_steps, **settings)
+    center = int(client_weights.argmax())
+    if is_hidden(gram, center, float(np.median(squared_distances(gram, slice(center, center + 1))))):
+        gram = gram_around(rows, center)
+        client_weights, has_converged = weiszfeld(gram, client_shares, client_shares, n_steps, **settings)
     if not has_converged and tolerance > 0:
         start = crowd(gram, client_shares)
         client_weights, has_converged = weiszfeld(gram, client_shares, start, n_steps, **settings)
