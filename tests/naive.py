@@ -1,170 +1,173 @@
-"""Slow, obvious twins of the rules: plain loops over coordinates and clients, one formula per line."""
+"""Slow, obvious twins of the rules: NumPy in extended precision, one formula per line."""
 
 import math
 
 import numpy as np
 
 
-def sign(x):
-    return int(x > 0) - int(x < 0)
+def wide(values):
+    return np.asarray(values, dtype=np.longdouble)
 
 
 def trim_count(alpha, n):
     return min(math.ceil(alpha * n - 1e-9), (n - 1) // 2)
 
 
-def passes(column, tau, strict=False):
-    total, n = abs(sum(sign(x) for x in column)), len(column)
+def votes(rows):
+    return (np.sign(rows)).astype(int).sum(axis=0)
+
+
+def passes(rows, tau, strict=False):
+    total, n = np.abs(votes(rows)), len(rows)
     return total > tau * n + 1e-9 * n if strict else total >= tau * n - 1e-9 * n
 
 
-def middle_mean(column, k):
-    middle = sorted(float(x) for x in column)[k : len(column) - k]
-    return math.fsum(middle) / len(middle)
+def middle(rows, k):
+    return np.sort(wide(rows), axis=0)[k : len(rows) - k]
 
 
-def by_column(rows, rule):
-    return np.array([rule([row[j] for row in rows]) for j in range(len(rows[0]))])
+def middle_mean(rows, k):
+    return middle(rows, k).mean(axis=0)
 
 
-def distance(a, b):
-    return math.sqrt(math.fsum((float(x) - float(y)) ** 2 for x, y in zip(a, b, strict=True)))
+def norms(rows):
+    return np.sqrt((wide(rows) ** 2).sum(axis=-1))
 
 
-def norm(a):
-    return math.sqrt(math.fsum(float(x) ** 2 for x in a))
+def squared_distances(rows):
+    rows = wide(rows)
+    return np.array([((rows - row) ** 2).sum(axis=1) for row in rows])
 
 
-def cosine(a, b):
-    length = norm(a) * norm(b)
-    return math.fsum(float(x) * float(y) for x, y in zip(a, b, strict=True)) / length if length else 0.0
+def cosines(rows, other):
+    lengths = norms(rows) * norms(other)
+    return np.divide(wide(rows) @ wide(other), lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-def weighted_sum(weights, rows):
-    return by_column(
-        rows, lambda column: math.fsum(w * float(x) for w, x in zip(weights, column, strict=True))
-    )
+def angles(rows):
+    return 1 - np.array([cosines(rows, row) for row in rows])
 
 
 def shares(weights, n):
-    total = sum(weights) if weights is not None else 0
-    return [w / total for w in weights] if total else [1 / n] * n
+    counts = wide(np.ones(n) if weights is None or not np.any(weights) else weights)
+    return counts / counts.sum()
 
 
 def fedavg(rows, weights=None):
-    return weighted_sum(shares(weights, len(rows)), rows)
+    return shares(weights, len(rows)) @ wide(rows)
 
 
-def krum_order(rows, n_malicious, between=lambda a, b: distance(a, b) ** 2):
-    n = len(rows)
-    scores = []
-    for i in range(n):
-        others = sorted(between(rows[i], rows[j]) for j in range(n) if j != i)
-        scores.append(sum(others[: n - n_malicious - 2]))
-    return sorted(range(n), key=lambda i: scores[i])
+def krum_scores(distances, n_malicious):
+    n = len(distances)
+    others = np.sort(distances[~np.eye(n, dtype=bool)].reshape(n, n - 1), axis=1)
+    return others[:, : n - n_malicious - 2].sum(axis=1)
+
+
+def best(scores, n_selected):
+    return np.sort(np.argsort(scores, kind="stable")[:n_selected])
 
 
 def krum(rows, n_malicious):
-    return np.array(rows[krum_order(rows, n_malicious)[0]], dtype=np.float64)
+    return wide(rows)[best(krum_scores(squared_distances(rows), n_malicious), 1)[0]]
+
+
+def crowd(rows, n_malicious, distances=squared_distances):
+    return wide(rows)[best(krum_scores(distances(rows), n_malicious), len(rows) - n_malicious)]
 
 
 def multi_krum(rows, n_malicious):
-    return fedavg([rows[i] for i in krum_order(rows, n_malicious)[: len(rows) - n_malicious]])
+    return fedavg(crowd(rows, n_malicious))
 
 
 def multi_krum_cosine(rows, n_malicious):
-    order = krum_order(rows, n_malicious, between=lambda a, b: 1 - cosine(a, b))
-    return fedavg([rows[i] for i in order[: len(rows) - n_malicious]])
+    return fedavg(crowd(rows, n_malicious, angles))
 
 
 def trimmed_mean(rows, alpha):
-    return by_column(rows, lambda column: middle_mean(column, trim_count(alpha, len(column))))
+    return middle_mean(rows, trim_count(alpha, len(rows)))
 
 
 def krum_trimmed_mean(rows, n_malicious, alpha):
-    return trimmed_mean([rows[i] for i in krum_order(rows, n_malicious)[: len(rows) - n_malicious]], alpha)
+    return trimmed_mean(crowd(rows, n_malicious), alpha)
 
 
 def median(rows):
-    return by_column(rows, lambda column: middle_mean(column, (len(column) - 1) // 2))
+    return middle_mean(rows, (len(rows) - 1) // 2)
 
 
 def sign_sgd(rows, step):
-    return by_column(rows, lambda column: step * sign(sum(sign(x) for x in column)))
+    return step * np.sign(votes(rows))
 
 
-def clipped(row, max_norm):
-    return [float(x) / max(1, norm(row) / max_norm) for x in row]
+def clipped(rows, max_norm):
+    lengths = norms(rows)[:, None]
+    return np.where(lengths > max_norm, wide(rows) * (max_norm / np.where(lengths > 0, lengths, 1)), rows)
 
 
 def norm_clipping(rows, max_norm=None):
-    limit = float(np.median([norm(row) for row in rows])) if max_norm is None else max_norm
-    return fedavg([clipped(row, limit) if limit else [0.0] * len(row) for row in rows])
+    return fedavg(clipped(rows, np.median(norms(rows)) if max_norm is None else max_norm))
 
 
 def weak_dp(rows, max_norm, weights=None):
-    return fedavg([clipped(row, max_norm) for row in rows], weights)
+    return fedavg(clipped(rows, max_norm), weights)
 
 
 def rlr(rows, threshold, weights=None):
-    turn = by_column(rows, lambda column: 1 if abs(sum(sign(x) for x in column)) >= threshold else -1)
-    return turn * fedavg(rows, weights)
+    return np.where(np.abs(votes(rows)) >= threshold, 1, -1) * fedavg(rows, weights)
 
 
 def rfa(rows, n_steps, smoothing, weights=None):
     own = shares(weights, len(rows))
-    z = weighted_sum(own, rows)
+    z = own @ wide(rows)
     for _ in range(n_steps):
-        pulls = [a / max(smoothing, distance(row, z)) for a, row in zip(own, rows, strict=True)]
-        z = weighted_sum([pull / sum(pulls) for pull in pulls], rows)
+        pulls = own / np.maximum(smoothing, norms(rows - z))
+        z = pulls / pulls.sum() @ wide(rows)
     return z
+
+
+def summed_distance(rows, z, weights=None):
+    """What the geometric median makes as small as it can be."""
+    return shares(weights, len(rows)) @ norms(rows - z)
 
 
 def sparsefed(rows, kept, momentum, max_norm, velocity, error):
     velocity = momentum * velocity + norm_clipping(rows, max_norm)
     error = error + velocity
-    order = sorted(range(len(error)), key=lambda j: (-abs(error[j]), j))[
-        : math.ceil(kept * len(error) - 1e-9)
-    ]
-    update = np.zeros(len(error))
-    for j in order:
-        update[j], error[j], velocity[j] = error[j], 0.0, 0.0
+    moves = np.argsort(-np.abs(error), kind="stable")[: math.ceil(kept * len(error) - 1e-9)]
+    update = np.zeros_like(error)
+    update[moves] = error[moves]
+    velocity[moves] = error[moves] = 0
     return update, velocity, error
 
 
 def fltrust(rows, reference):
-    trust = [max(0.0, cosine(row, reference)) for row in rows]
-    if not sum(trust):
-        return np.zeros(len(reference))
-    weights = [
-        t * norm(reference) / norm(row) / sum(trust) if t else 0.0 for t, row in zip(trust, rows, strict=True)
-    ]
-    return weighted_sum(weights, rows)
+    trust = np.maximum(0, cosines(rows, reference))
+    if not trust.sum():
+        return np.zeros_like(wide(reference))
+    scales = norms(reference) / np.where(trust > 0, norms(rows), 1)
+    return trust * scales / trust.sum() @ wide(rows)
 
 
 def and_mask(rows, tau, strict=False):
-    return by_column(rows, lambda column: passes(column, tau, strict) * middle_mean(column, 0))
+    return passes(rows, tau, strict) * middle_mean(rows, 0)
+
+
+def mean_ratios(rows):
+    mean, spread = middle_mean(rows, 0), np.sqrt(wide(rows).var(axis=0, ddof=1))
+    unspread = np.where(mean != 0, np.inf, np.nan)  # a mean of zero without spread never stands out
+    return np.divide(np.abs(mean), spread, out=wide(unspread), where=spread > 0)
 
 
 def mean_variance_mask(rows, kappa, alpha):
-    def rule(column):
-        mean = middle_mean(column, 0)
-        variance = math.fsum((float(x) - mean) ** 2 for x in column) / (len(column) - 1)
-        stands_out = abs(mean) / math.sqrt(variance) >= kappa if variance else mean != 0
-        return stands_out * middle_mean(column, trim_count(alpha, len(column)))
-
-    return by_column(rows, rule)
+    return (mean_ratios(rows) >= kappa) * trimmed_mean(rows, alpha)
 
 
 def centered_clipping(rows, radius, n_steps, previous):
-    v = np.array(previous, dtype=np.float64)
+    v = wide(previous)
     for _ in range(n_steps):
-        pulled = [np.array(clipped(np.asarray(row, dtype=np.float64) - v, radius)) for row in rows]
-        v = v + sum(pulled) / len(rows)
+        v = v + fedavg(clipped(rows - v, np.median(norms(rows - v)) if radius is None else radius))
     return v
 
 
 def invariant(rows, tau, alpha, strict=False):
-    return by_column(
-        rows, lambda column: passes(column, tau, strict) * middle_mean(column, trim_count(alpha, len(column)))
-    )
+    return passes(rows, tau, strict) * trimmed_mean(rows, alpha)
