@@ -95,4 +95,7 @@ class Witness:
         """Return the witness of a part, whose checksums are those of the whole; cut where cells end."""
         first, stop = self.first + piece.start, self.first + piece.stop
         cells = slice(first // CELL - self.first // CELL, -(-stop // CELL) - self.first // CELL)
-        return Witness(self.key, first, stop, self.bits, self.digests[cells], self.places, self.sampled)
+        places, values = self._sample()
+        here = slice(*np.searchsorted(places, (first, stop)))
+        sample = array("q", places[here].tolist()), bytearray(values[here].tobytes())
+        return Witness(self.key, first, stop, self.bits, self.digests[cells], *sample)

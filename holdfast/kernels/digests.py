@@ -63,5 +63,4 @@ def are_as_known(
     if address % 8:
         values = values.copy()
         address = values.ctypes.data
-    with np.errstate(over="ignore"):  # where the loop is not compiled
-        return bool(compare(np.uint64(address), size, at, stop, first, last, *key, known))
+    return bool(compare(np.uint64(address), size, at, stop, first, last, *key, known))
