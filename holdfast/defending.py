@@ -15,7 +15,8 @@ from .aggregators.buffers import combined_buffers, difference
 from .core import Aggregate, Memory, Rule, Watch, bind
 from .diagnostics import Diagnostics
 from .errors import InputError, NonFiniteError, TooFewClientsError
-from .screening import Screened, fitting
+from .screening import Screened, capped, fitting
+from .updates.counts import balanced_counts
 from .updates.forms import BUFFERS
 from .updates.layout import Layer, Layout, NotFiniteError, Unfit, all_finite, moved, widened
 from .watching import N_HEARD, Verdicts, Watched
@@ -71,7 +72,8 @@ def defend(
 
     `models` holds one entry per client, in order or by client id: state dicts, lists of layers, arrays,
     pytrees. With `base`, the global model, they are models; with `like`, they are updates of it. One
-    (n_clients, dim) array of updates needs neither. `weights` are sample counts, and capped.
+    (n_clients, dim) array of updates needs neither. `weights` are sample counts, and capped;
+    see `holdfast.updates.counts`.
     Arrays named by `buffers`, and those that are no floats, follow a rule of their own: the mean under plain
     averaging, else the median. `reference` is the server's own update and `rng` a source of noise, for rules
     that ask for them. A `watch`, such as `factions()`, remembers clients by their ids, expels those who vote
@@ -221,6 +223,8 @@ def _ruled(
 ) -> Defended:
     """Return what the rule makes of the rows; it runs again without those that turn out not to be finite."""
     while len(found.clients) >= max(1, min_clients):
+        if bound.needs("weights") and bound.function is not fedavg.function:
+            found = capped(found, balanced_counts)
         given = {"weights": found.weights, "clients": found.clients, "state": memory.rule}
         try:
             result = bound.run(found.rows, **given, **inputs)

@@ -3,7 +3,7 @@
 Nothing a client sends raises. What the caller sets wrongly does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -150,11 +150,11 @@ def with_buffers(
     return replace(found, own_buffers=base, buffers=tuple(good)).without(reasons)
 
 
-def capped(found: Screened) -> Screened:
+def capped(found: Screened, counted: Callable[..., Any] = capped_counts) -> Screened:
     """Return the same with sample counts that are capped: a count is whatever a client makes up."""
     if found.weights is None:
         return found
-    counts, notes = capped_counts(found.weights, found.clients)
+    counts, notes = counted(found.weights, found.clients)
     return replace(found, weights=counts, notes=(*found.notes, *notes))
 
 

@@ -42,7 +42,7 @@ Averaging = Callable[[list[RecordDict], str], MetricRecord]
 
 
 def capped_examples(replies: Sequence[Reply]) -> tuple[list[Reply], tuple[str, ...]]:
-    """Return the replies with examples that are capped as for rules, and a note on who claims more."""
+    """Return the replies with examples of at most ten medians, and a note on who claims more."""
     counts, notes = capped_counts(
         np.array([reply.examples for reply in replies]), [reply.node for reply in replies]
     )

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from .layout import Unfit
 
-__all__ = ["MAX_EXAMPLES", "capped_counts", "examples_held", "largest_count"]
+__all__ = ["MAX_EXAMPLES", "balanced_counts", "capped_counts", "examples_held", "largest_count"]
+
+Counts = NDArray[np.float64]
 
 #: More examples than a client can hold: a count above it is a lie.
 MAX_EXAMPLES = 100_000_000
@@ -32,45 +34,51 @@ def examples_held(count: Any) -> float:
     return examples
 
 
-def capped_counts(
-    counts: NDArray[np.float64], clients: Sequence[Any]
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def capped_counts(counts: Counts, clients: Sequence[Any]) -> tuple[Counts, tuple[str, ...]]:
+    """Return sample counts of at most ten medians, and a note that names the clients who claim more.
+
+    >>> capped_counts(np.array([5.0, 7.0, 1e8]), ("ann", "bob", "eve"))[0]
+    array([ 5.,  7., 70.])
+    """
+    held = counts[counts > 0]
+    limit = MEDIANS * float(np.median(held)) if len(held) else np.inf
+    return _cut(counts, clients, limit, f"no client counts for more than {MEDIANS} times the median")
+
+
+def balanced_counts(counts: Counts, clients: Sequence[Any]) -> tuple[Counts, tuple[str, ...]]:
     """Return sample counts that no few clients outweigh all others with, and a note on who claims more.
 
-    No client counts for more than ten medians, and no quarter of the clients (one of three to seven) for more
-    than 45% of all examples.
+    No quarter of the clients (one of three to seven) counts for more than 45% of all examples.
 
-    >>> capped_counts(np.array([50.0, 60.0, 1e8]), ("ann", "bob", "eve"))[0].round()
+    >>> balanced_counts(np.array([50.0, 60.0, 700.0]), ("ann", "bob", "eve"))[0].round()
     array([50., 60., 90.])
     """
-    limit = largest_count(counts)
-    above = np.flatnonzero(counts > limit)
-    if not len(above):
-        return counts, ()
-    some = ", ".join(str(clients[row]) for row in above[:5]) + (", ..." if len(above) > 5 else "")
-    note = (
-        f"sample counts above {limit:g} count as {limit:g}: of client {some}. No client counts for more than"
-        f" {MEDIANS} times the median, no quarter of them for more than {MOST:.0%} of all examples"
-    )
-    return np.minimum(counts, limit), (note,)
+    law = f"no quarter of the clients counts for more than {MOST:.0%} of all examples"
+    return _cut(counts, clients, largest_count(counts), law)
 
 
-def largest_count(counts: NDArray[np.float64]) -> float:
-    """Return what a client may count for at most; infinity where there is nothing to cap."""
+def largest_count(counts: Counts) -> float:
+    """Return what a client may count for if no quarter is to outweigh the rest; infinity: whatever it is."""
     heaviest = np.sort(counts[counts > 0])[::-1]
     n = len(heaviest)
-    if n < 3:  # one of two has half, whatever it claims
-        return np.inf
 
     def outweighs(limit: float) -> bool:
         counted = np.minimum(heaviest, limit)
         return bool(counted[: max(1, n // 4)].sum() > MOST * counted.sum())
 
-    limit = MEDIANS * float(np.median(heaviest))
-    if not outweighs(limit):
-        return limit
-    low = 0.0
+    if n < 3 or not outweighs(np.inf):  # one of two has half, whatever it claims
+        return np.inf
+    low, limit = 0.0, float(heaviest[0])
     for _ in range(60):  # halved so often, the range is as small as the last digit
         middle = (low + limit) / 2
         low, limit = (low, middle) if outweighs(middle) else (middle, limit)
     return low
+
+
+def _cut(counts: Counts, clients: Sequence[Any], limit: float, law: str) -> tuple[Counts, tuple[str, ...]]:
+    above = np.flatnonzero(counts > limit)
+    if not len(above):
+        return counts, ()
+    some = ", ".join(str(clients[row]) for row in above[:5]) + (", ..." if len(above) > 5 else "")
+    note = f"sample counts above {limit:g} count as {limit:g}: of client {some}; {law}"
+    return np.minimum(counts, limit), (note,)
