@@ -223,9 +223,10 @@ def _ruled(
 ) -> Defended:
     """Return what the rule makes of the rows; it runs again without those that turn out not to be finite."""
     while len(found.clients) >= max(1, min_clients):
+        ready = capped(found)  # anew each time: what those say who are dropped decides about nobody
         if bound.needs("weights") and bound.function is not fedavg.function:
-            found = capped(found, balanced_counts)
-        given = {"weights": found.weights, "clients": found.clients, "state": memory.rule}
+            ready = capped(ready, balanced_counts)
+        given = {"weights": ready.weights, "clients": found.clients, "state": memory.rule}
         try:
             result = bound.run(found.rows, **given, **inputs)
         except NonFiniteError as error:  # found on the way: the rule runs once more without them
@@ -237,7 +238,7 @@ def _ruled(
             return _unchanged(bound, found, memory, str(error), apply)
         update = _in_form(bound, found.rows.layout, result.update)
         try:
-            return _applied(bound, found, replace(result, update=update), memory, apply)
+            return _applied(bound, ready, replace(result, update=update), memory, apply)
         except NotFiniteError:
             return _unchanged(bound, found, memory, "the next model would not be finite", apply)
     few = f"{len(found.clients)} clients are usable, {min_clients} are needed"

@@ -41,7 +41,7 @@ class Screened:
 
     rows: Rows
     clients: tuple[Any, ...]
-    weights: NDArray[np.float64] | None = None
+    weights: NDArray[np.float64] | None = None  # sample counts
     dropped: tuple[Dropped, ...] = ()
     expelled: tuple[Dropped, ...] = ()  # by a watch
     notes: tuple[str, ...] = ()  # what an operator should know
@@ -92,8 +92,8 @@ def screen(
         try:
             kernels.squared_norms(found.rows)
         except NonFiniteError as error:
-            return found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
-    return found
+            found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
+    return capped(found)
 
 
 def fitting(
@@ -127,7 +127,7 @@ def fitting(
     rows = replace(server.rows, arrays=tuple(arrays))
     found = replace(server, rows=rows, clients=tuple(stay), dropped=tuple(dropped))
     if counts is not None:
-        found = capped(replace(found, weights=np.array(good_counts)))
+        found = replace(found, weights=np.array(good_counts))
     if like is not None and base is None:
         found = replace(found, notes=(*found.notes, *_mistaken(found)))
     return with_buffers(found, base=found.own_buffers, sent=extras, are_differences=base is None)

@@ -166,6 +166,15 @@ def test_clients_without_examples_do_not_pull_the_cap_to_zero():
     np.testing.assert_allclose(result.diagnostics.client_weights[5:], [2 / 7, 2 / 7, 3 / 7])
 
 
+def test_what_a_client_claims_that_is_dropped_changes_nobody_elses_weight():
+    rows, counts = [*honest(), *[np.full(6, np.nan)] * 9], [10] * 7 + [90] + [1] * 9
+    for rule in (fedavg, rfa):
+        with_them = defend(rows, rule, like=np.zeros(6), weights=counts)
+        without = defend(rows[:8], rule, like=np.zeros(6), weights=counts[:8])
+        assert str(with_them.diagnostics.client_weights) == str(without.diagnostics.client_weights)
+        assert with_them.diagnostics.notes == without.diagnostics.notes
+
+
 @pytest.mark.parametrize("rule", [invariant, trimmed_mean, median])
 def test_attackers_at_the_edge_of_float32_cannot_leave_the_benign_range(rule):
     rng = np.random.default_rng(1)

@@ -12,7 +12,7 @@ from .._support.printable import printable
 from ..diagnostics import Dropped
 from ..errors import DataError, InputError
 from ..kernels.digests import Key
-from ..screening import Screened, capped, with_buffers
+from ..screening import Screened, with_buffers
 from ..updates.counts import examples_held
 from ..updates.forms import first_named, is_named
 from ..updates.layout import Layout, Unfit, widened
@@ -99,7 +99,7 @@ def open_round(
     rows = Rows(layout, tuple(arrays), None if are_updates else _arrays(base, trained), explain, home=home)
     found = Screened(rows, tuple(stay), None if counts is None else np.array(held), tuple(dropped))
     own = _values(base, beside)
-    found = with_buffers(capped(found), base=own, sent=sent, are_differences=are_updates)
+    found = with_buffers(found, base=own, sent=sent, are_differences=are_updates)
     return OpenRound(base, trained, found)
 
 
