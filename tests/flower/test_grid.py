@@ -1,4 +1,6 @@
-"""A reply that cannot be decoded costs its node the round, and neither the others nor the training."""
+"""A reply that cannot be had or decoded costs its node the round, and neither the others nor the training."""
+
+import threading
 
 import pytest
 from flwr.superlink.grid import HttpGrid
@@ -65,6 +67,47 @@ def test_a_reply_that_cannot_be_decoded_is_dropped_by_name(error, caplog):
         assert said["holdfast-dropped-codes"] == [Code.UNREADABLE]
     assert f"client 13: cannot be decoded: {type(error).__name__}" in caplog.text
     assert "\x1b" not in caplog.text
+
+
+def test_a_reply_that_is_announced_and_never_uploaded_holds_nobody_up(monkeypatch):
+    monkeypatch.setattr("holdfast.flower.grid.PATIENCE", 0.1)
+    monkeypatch.setattr("flwr.superlink.grid.http_grid.time.sleep", lambda seconds: None)
+    ended = threading.Event()
+    n_fetched = []
+
+    def never_uploaded(message):
+        n_fetched.append(1)
+        ended.wait()
+
+    grid = Uploading({13: never_uploaded})
+    strategy = Robust(invariant, fraction_evaluate=0.0)
+    result = strategy.start(grid, record(model()), num_rounds=2, timeout=0.5)
+    ended.set()
+    for said in result.train_metrics_clientapp.values():
+        assert said["holdfast-nodes"] == [11, 12, 14, 15]
+        assert said["holdfast-dropped-nodes"] == [13]
+        assert said["holdfast-dropped-codes"] == [Code.SILENT]
+    assert len(n_fetched) == 2  # once per round, and not once more per look
+
+
+def test_a_reply_that_takes_long_to_fetch_comes_with_a_later_look(monkeypatch):
+    monkeypatch.setattr("holdfast.flower.grid.PATIENCE", 0.01)
+    monkeypatch.setattr("flwr.superlink.grid.http_grid.time.sleep", lambda seconds: uploaded.set())
+    uploaded = threading.Event()
+
+    def large(message):
+        uploaded.wait()
+        return honest(message)
+
+    for said in trained(Uploading({13: large})).train_metrics_clientapp.values():
+        assert said["holdfast-nodes"] == list(NODES)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+def test_as_many_replies_as_there_are_come_whole(monkeypatch, at_once):
+    monkeypatch.setattr("holdfast.flower.grid.AT_ONCE", at_once)
+    for said in trained(Uploading()).train_metrics_clientapp.values():
+        assert said["holdfast-nodes"] == list(NODES)
 
 
 def test_a_superlink_that_is_gone_ends_the_training():
