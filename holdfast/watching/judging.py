@@ -108,10 +108,14 @@ def factions(
     after = _judged(looked, needed)
     holds = mode == "expel" and not _was_heard(after, hearing)
     n_new = int((after.since == after.round).sum())
-    may_rewind = mode == "expel" and not holds and after.n_applied < rewind and after.n_rewinds < N_REWINDS
+    may_rewind = mode == "expel" and not holds and after.n_open < rewind and after.n_rewinds < N_REWINDS
     rewinds = may_rewind and after.n_applied > 0 and n_new >= N_TO_REWIND
-    n_applied = 0 if rewinds else after.n_applied + (not holds)
-    after = replace(after, n_applied=n_applied, n_rewinds=after.n_rewinds + rewinds)
+    after = replace(
+        after,
+        n_open=after.n_open + (not holds),
+        n_applied=0 if rewinds else after.n_applied + (not holds),
+        n_rewinds=after.n_rewinds + rewinds,
+    )
     verdicts = Verdicts(
         after.round,
         tuple(_verdicts(after, needed, known)),
@@ -135,7 +139,7 @@ def _check(hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:
 
 def _was_heard(memory: ClientMemory, hearing: float) -> bool:
     """Return whether clients were heard often enough for anything to be applied."""
-    if hearing == 0 or memory.n_applied:
+    if hearing == 0 or memory.n_open:
         return True
     return memory.round >= N_BEFORE_LOOKING and float(memory.heard.mean()) >= hearing
 

@@ -59,6 +59,7 @@ class ClientMemory:
     faction: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # 0: in none
     since: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # expelled; 0: is not
     round: int = 0
+    n_open: int = 0  # rounds since the hearing
     n_applied: int = 0  # rounds in which anything was applied, since the start or the last rewind
     n_rewinds: int = 0
     seed: int = -1  # of the secret sample; -1: not drawn yet
@@ -155,7 +156,7 @@ class ClientMemory:
 
 
 #: What has one entry per client, and what is one number.
-COUNTS = ("round", "n_applied", "n_rewinds", "seed")
+COUNTS = ("round", "n_open", "n_applied", "n_rewinds", "seed")
 PER_CLIENT = ("heard", "last", "looks", "evidence", "faction", "since")
 
 

@@ -165,6 +165,16 @@ def test_three_expelled_at_once_take_the_model_back_to_its_start():
     assert [watched.state.n_rewinds for watched in said][-1] == len(rewound)
 
 
+@pytest.mark.parametrize(("window", "n_rewound"), [(6, 1), (20, 2)])
+def test_the_rounds_for_rewinds_are_counted_from_the_hearing(window, n_rewound):
+    rounds = late_plot()
+    federation = Federation(n=30, n_plotters=5, seed=1)
+    federation.plotters, federation.plot = (10, 11, 12, 13), 3 * federation.plot
+    said = told(rounds + all_clients(federation, 8), factions(hearing=1, rewind=window))
+    assert len(expelled(said[-1])) >= 4
+    assert sum(watched.rewinds for watched in said) == n_rewound
+
+
 def test_those_found_before_anything_is_applied_take_nothing_back():
     rounds = all_clients(Federation(n=30, n_plotters=5))
     found = [len(watched.verdicts.changed) for watched in told(rounds, factions(hearing=100))]
