@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import typer
 
+from .._support.printable import printable
 from ..errors import HoldfastError
 
 __all__ = ["errors_shown", "stopping"]
@@ -19,7 +20,8 @@ def errors_shown(code: int = 1) -> Iterator[None]:
         typer.secho(str(error), fg="red", err=True)
         raise typer.Exit(code) from None
     except OSError as error:
-        typer.secho(f"{error.filename or 'a file'}: {error.strerror or error}", fg="red", err=True)
+        where = printable(error.filename or "a file", limit=300)
+        typer.secho(f"{where}: {error.strerror or error}", fg="red", err=True)
         raise typer.Exit(code) from None
 
 
