@@ -308,7 +308,7 @@ def test_a_global_model_that_makes_no_sense_is_an_error_of_the_caller():
     for array, says in [
         (Array(np.array([np.nan])), "NaN or infinite"),
         (Array(np.array([1])), "no numbers that a rule could aggregate"),
-        (Array("float32", (1,), "torch", b""), "'w' cannot be read: serialised as 'torch'"),
+        (Array("float32", (1,), "torch", b""), "'w' cannot be read: serialised as torch"),
     ]:
         with pytest.raises(InputError, match=says):  # before any node has trained it
             Robust(invariant).configure_train(1, ArrayRecord({"w": array}), ConfigRecord(), Federation())
