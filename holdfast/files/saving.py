@@ -1,6 +1,7 @@
 """Arrays to a safetensors file and back: small models, and what a defence remembers between rounds."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,8 @@ def save_tensors(
     with replacing(Path(path)) as file:
         file.write(header.raw)
         for tensor in header.tensors:
-            flat, dtype = np.ascontiguousarray(given[tensor.name]).reshape(-1), DTYPES[tensor.type_name]
-            bits = flat.view(np.uint16) if tensor.type_name == "BF16" else flat
-            for at in range(0, bits.size, PIECE):
-                file.write(bits[at : at + PIECE].astype(dtype, copy=False).view(np.uint8).data)
+            for piece in _pieces(given[tensor.name], tensor.type_name):
+                file.write(piece)
 
 
 def load_tensors(path: str | Path) -> dict[str, Array]:
@@ -58,8 +57,10 @@ def load_tensors(path: str | Path) -> dict[str, Array]:
 
 
 def save_memory(path: Path, rule: Rule, memory: Memory) -> None:
-    """Write what a rule and a watch over it remember, whole or not at all."""
-    save_tensors(path, memory_arrays(rule, memory), metadata={"holdfast": "state", "rule": rule.name})
+    """Write what a rule and a watch over it remember, whole or not at all, with a digest of it."""
+    arrays = memory_arrays(rule, memory)
+    said = {"holdfast": "state", "rule": rule.name, "digest": _digest(arrays)}
+    save_tensors(path, arrays, metadata=said)
 
 
 def load_memory(path: Path, rule: Rule, room: Room) -> Memory:
@@ -82,7 +83,29 @@ def load_memory(path: Path, rule: Rule, room: Room) -> Memory:
         flat = room.empty(tensor.size, tensor.dtype)
         tensor.read(0, flat)
         arrays[name] = flat.reshape(tensor.shape)
+    is_older = set(metadata) == {"holdfast", "rule"}  # from before there were digests
+    if not is_older and metadata.get("digest") != _digest(arrays):
+        raise DataError(f"the state, {path}, is damaged: restore it, or remove it to remember nothing")
     try:
         return restored_memory(rule, arrays)
     except ValueError as error:
         raise DataError(f"the state, {path}, does not fit: {error}") from None
+
+
+def _pieces(array: Array, type_name: str) -> Iterator[memoryview]:
+    """Yield the bytes of an array as a file holds them."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    bits = flat.view(np.uint16) if type_name == "BF16" else flat
+    for at in range(0, bits.size, PIECE):
+        yield bits[at : at + PIECE].astype(DTYPES[type_name], copy=False).view(np.uint8).data
+
+
+def _digest(arrays: Mapping[str, Array]) -> str:
+    """Return what only the same names, types, shapes and numbers have."""
+    found = hashlib.sha256()
+    for name, array in arrays.items():
+        type_name = TYPES[array.dtype.name]
+        found.update(f"{name!r} {DTYPES[type_name]} {array.shape}".encode())
+        for piece in _pieces(array, type_name):
+            found.update(piece)
+    return found.hexdigest()

@@ -5,11 +5,13 @@ import os
 import numpy as np
 import pytest
 
-from holdfast import defend, factions, fedavg, invariant
+from holdfast import defend, factions, fedavg, invariant, sparsefed
+from holdfast.aggregators.sparsefed import SparseFedState
 from holdfast.core import Memory
 from holdfast.errors import DataError, InputError
 from holdfast.files import aggregate_files, aggregating, load_tensors, save_tensors
-from holdfast.files.saving import save_memory
+from holdfast.files.room import Room
+from holdfast.files.saving import load_memory, save_memory
 from holdfast.files.stored import StoredTensor
 from holdfast.watching import ClientMemory
 
@@ -139,3 +141,16 @@ def test_a_damaged_memory_or_one_that_does_not_fit_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"the memories of all clients take 27MB, .* allow at least \d+MB"):
         aggregate_files(clients, fedavg, base=at, state=state, memory="350MB", **files)
     assert not (tmp_path / "next").exists()
+
+
+def test_no_flipped_bit_of_a_state_goes_unnoticed(tmp_path):
+    path, state = tmp_path / "state.safetensors", SparseFedState(np.ones(3), np.arange(3.0), np.ones(2))
+    save_memory(path, sparsefed, Memory(state))
+    whole, room = path.read_bytes(), Room(tmp_path, 10**6)
+    assert load_memory(path, sparsefed, room).rule.error.tolist() == [0, 1, 2]
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"the state, .*state\.safetensors"):
+            load_memory(path, sparsefed, room)
