@@ -1,5 +1,6 @@
 # make demo, make test, make quick, make check: each sets up .venv with what it needs, once.
 # make quick: the tests that take seconds, without engines and browsers.
+# make fuzz: ten thousand hostile rounds, replies, files, states and kills; MINUTES=120 for as long as that, SEED=1 for others.
 # make bench: the same with .venv-bench, which also holds the peers. It resumes; FRESH=1 starts over, SIZES=quick is short.
 # make bench-flower: the Flower strategy beside Flower's own. make bench-simulation: rounds beside bare loops and Flower.
 # make bench-files: aggregating 20 files of 100 million parameters against reading them. Needs 9 GB of disk.
@@ -12,11 +13,13 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 NVFLARE := .venv-nvflare
 SIZES ?= full
+CASES ?= 10000
+SEED ?= 0
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test quick test-nvflare check bench bench-files bench-flower bench-honest bench-simulation bench-watch docs clean
+.PHONY: demo test quick fuzz test-nvflare check bench bench-files bench-flower bench-honest bench-simulation bench-watch docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -26,6 +29,9 @@ test: $(VENV)/.dev
 
 quick: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -m "not slow and not engines and not browser"
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES),--cases $(CASES)) --seed $(SEED)
 
 test-nvflare: $(VENV)/.dev $(NVFLARE)/.ready
 	HOLDFAST_NVFLARE_PYTHON=$(abspath $(NVFLARE)/bin/python) $(BIN)/python -m pytest -q tests/test_examples.py

@@ -1,5 +1,7 @@
 """Rounds as files, and the same rounds in memory."""
 
+import json
+
 import numpy as np
 
 from holdfast import defend
@@ -30,6 +32,19 @@ def write_round(folder, base, models):
         paths.append(folder / "clients" / f"c{number:02}.safetensors")
         save_tensors(paths[-1], model)
     return folder / "base.safetensors", paths
+
+
+def sharded(folder, model):
+    """Store a model in two files with an index; return the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    halves = list(model.items())[:2], list(model.items())[2:]
+    places = {}
+    for number, half in enumerate(halves, start=1):
+        file = f"model-{number:05}-of-00002.safetensors"
+        save_tensors(folder / file, dict(half), metadata={"format": "pt", "half": str(number)})
+        places |= {name: file for name, _ in half}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
+    return folder
 
 
 def in_memory(base, models, rule, **given):

@@ -1,10 +1,3 @@
-import json
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -14,22 +7,7 @@ from holdfast.errors import DataError
 from holdfast.files import aggregate_files, load_tensors, save_tensors
 from holdfast.updates.layout import narrowed
 
-from .rounds import SHAPES, assert_same, in_memory, some_models, write_round
-
-ROOT = Path(__file__).parent.parent.parent
-
-
-def sharded(folder, model, names=("one", "two")):
-    """Store a model in two files with an index; return the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    halves = list(model.items())[:2], list(model.items())[2:]
-    places = {}
-    for number, half in enumerate(halves, start=1):
-        file = f"model-{number:05}-of-00002.safetensors"
-        save_tensors(folder / file, dict(half), metadata={"format": "pt", "half": str(number)})
-        places |= {name: file for name, _ in half}
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
-    return folder
+from .rounds import SHAPES, assert_same, in_memory, sharded, some_models, write_round
 
 
 def test_the_output_has_the_bases_header_metadata_included(tmp_path):
@@ -101,32 +79,6 @@ def test_a_sharded_base_gives_a_sharded_output_and_clients_may_be_sharded_otherw
     index = "model.safetensors.index.json"
     assert (tmp_path / "next" / index).read_bytes() == (at / index).read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["base", "base.safetensors", "clients", "next"]
-
-
-@pytest.mark.parametrize("kind", ["file", "folder"])
-def test_a_run_that_is_killed_leaves_the_old_output(kind, tmp_path):
-    base, models = some_models(3, shapes={"a": (4_000_000,), "b": (100,), "c": (100,)})
-    write_round(tmp_path, base, models)
-    old = tmp_path / "next.safetensors"
-    if kind == "folder":
-        sharded(tmp_path / "base", base)
-        old = sharded(tmp_path / "next", models[0]) / "model-00001-of-00002.safetensors"
-    else:
-        save_tensors(old, {"old": np.ones(3)})
-    before = old.read_bytes()
-    script = [sys.executable, str(Path(__file__).parent / "killed.py"), str(tmp_path), kind]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(script, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        for _ in range(3):
-            assert process.stdout.readline() == "writing\n"
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-    assert old.read_bytes() == before
-    assert list(tmp_path.glob("*.partial"))  # it was in the middle of it
-    at, out = ("base", "next") if kind == "folder" else ("base.safetensors", "next.safetensors")
-    clients = sorted((tmp_path / "clients").iterdir())
-    aggregate_files(clients, median, base=tmp_path / at, out=tmp_path / out)
-    assert not list(tmp_path.glob("*.partial"))
 
 
 def test_an_output_that_cannot_be_is_an_error_before_any_work(tmp_path):

@@ -10,8 +10,7 @@ from holdfast import fedavg, median
 from holdfast.errors import DataError, InputError
 from holdfast.files import aggregate_files, aggregating, load_tensors, output, save_tensors
 
-from .rounds import assert_same, in_memory, some_models, write_round
-from .test_output import sharded
+from .rounds import assert_same, in_memory, sharded, some_models, write_round
 
 
 @pytest.fixture

@@ -1,10 +1,5 @@
 import json
-import os
 import pickle
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +14,6 @@ from holdfast.runs.recording import final_state, run_and_record
 from holdfast.runs.results import Result, pack_results
 from holdfast.runs.store import files_of
 
-from .killed import RUN
 from .tiny import assert_same, load_result, made, stop_after, timeless, tiny_run, watched_run
 
 
@@ -63,30 +57,6 @@ def test_a_watch_that_is_resumed_in_a_hearing_or_before_or_after_a_rewind_is_the
     assert next(run_and_record(run, tmp_path / "parts")).n_done == n_before
     made(run, tmp_path / "parts")
     assert_same(run, tmp_path / "whole", tmp_path / "parts")
-
-
-@pytest.mark.slow
-def test_ten_kills_at_random_moments_change_nothing(tmp_path):
-    made(RUN, tmp_path / "whole", every=10)
-    command = [sys.executable, "-m", "tests.runs.killed", str(tmp_path / "parts")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    rng, reached = np.random.default_rng(), []
-    with subprocess.Popen(command, cwd=Path(__file__).parent.parent.parent, **pipes) as nursery:
-        for _ in range(10):
-            print("go", file=nursery.stdin, flush=True)
-            pid = int(nursery.stdout.readline())
-            assert nursery.stdout.readline() == "begun\n"
-            time.sleep(rng.uniform(0, 0.1))
-            os.kill(pid, signal.SIGKILL)
-            assert nursery.stdout.readline() == f"{-signal.SIGKILL}\n", "the run ended before it was killed"
-            path = files_of(RUN.key, tmp_path / "parts").checkpoint
-            reached.append(load_checkpoint(path, RUN).round if path.exists() else 0)
-        nursery.stdin.close()
-    assert reached == sorted(reached)
-    assert 0 < reached[-1] < RUN.task.n_rounds
-    made(RUN, tmp_path / "parts")
-    assert_same(RUN, tmp_path / "whole", tmp_path / "parts")
-    assert not list((tmp_path / "parts").glob("*.partial"))
 
 
 def test_records_beyond_the_checkpoint_are_made_again(tmp_path):
