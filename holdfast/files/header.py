@@ -120,6 +120,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) != len(pairs):
         raise ValueError("it says something twice")
+    "".join(entries).encode()  # half a surrogate pair is no text, whatever Python makes of it
     return entries
 
 
