@@ -80,7 +80,10 @@ def notes(summary: Summary, n_clients: int, dim: int) -> list[str]:
         if record["contender"].endswith(" holdfast")
     ]
     if memory:
-        said.append(f"Beyond inputs and output holdfast needs at most {max(memory) / 1e6:.0f} MB.")
+        said += [
+            f"Beyond inputs and output holdfast needs at most {max(memory) / 1e6:.0f} MB here; rules that",
+            "compare clients also hold the products of all pairs, 8 n² bytes: 800 MB for 10,000 clients.",
+        ]
     first = measured(summary["cases"], "first_call")
     if first:
         empty = max(record["empty_cache_seconds"] for record in first)
