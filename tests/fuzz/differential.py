@@ -14,8 +14,8 @@ from holdfast.core import Memory
 from holdfast.errors import InputError
 from holdfast.updates.counts import balanced_counts, capped_counts
 
-from .rounds import pick, some_round
-from .twins import WITH_LENGTHS, check_update, too_few
+from .rounds import COUNTED, pick, some_round
+from .twins import WITH_LENGTHS, Ruled, check_update, too_few
 
 SHARES = [0.0, 0.05, 0.2, 0.25, 1 / 3, 0.45, 0.49]
 TAUS = [0.0, 0.2, 1 / 3, 0.5, 0.6, 1.0]
@@ -108,7 +108,6 @@ def inputs(rng, made, rule):
     if rule.name == "fltrust":
         reference = [np.asarray(rng.normal(0.3, 1, layer.shape), layer.dtype) for layer in made.base]
         given["reference"] = made.formed(reference)
-        made.reference = np.concatenate([layer.astype(wide).reshape(-1) for layer in reference])
     if rule.name == "weak_dp":
         given["rng"] = np.random.default_rng(0)
     if rule.name == "centered_clipping" and rng.random() < 0.5:
@@ -120,11 +119,14 @@ def inputs(rng, made, rule):
 
 
 def run(made, rule, given, clients, **options):
-    """Run the round with these clients, in this order, as one matrix where there is one."""
-    sent = {f"c{i}": made.sent[i] for i in clients}
-    if made.weights is not None:
-        options["weights"] = {f"c{i}": made.weights[i] for i in clients}
-    return defend(sent, rule, **given, **options)
+    """Run the round with these clients, in this order, by name or in a row."""
+    names = [f"c{i}" for i in clients]
+    sent = [made.sent[i] for i in clients]
+    weights = None if made.weights is None else [made.weights[i] for i in clients]
+    if not made.is_named:
+        return defend(sent, rule, clients=names, weights=weights, **given, **options)
+    weights = weights and dict(zip(names, weights, strict=True))
+    return defend(dict(zip(names, sent, strict=True)), rule, weights=weights, **given, **options)
 
 
 def check_result(made, rule, given, result, good):
@@ -142,7 +144,7 @@ def check_result(made, rule, given, result, good):
     rows, said = made.rows[good], result.diagnostics
     if not said.aggregated:
         assert not update.any()
-        assert counter in (7, None)
+        assert counter in (COUNTED, None)
         over = any("would not be finite" in note for note in said.notes)
         assert over or len(good) == 0 or too_few(rule, len(good)), said.notes
         return
@@ -155,7 +157,7 @@ def check_result(made, rule, given, result, good):
         weights = capped_counts(claimed, said.clients)[0]
         if rule.name != "fedavg":
             weights = balanced_counts(weights, said.clients)[0]
-    check_update(made, rule, rows, update, said, weights, given.get("state"))
+    check_update(Ruled(made, rule, rows, update, said, weights, given))
     if counter is not None and rule.name != "fedavg":
         counters = sorted(made.counters[i] for i in good)
         assert counter == counters[(len(counters) - 1) // 2]

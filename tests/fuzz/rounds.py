@@ -39,7 +39,8 @@ COUNTS = [
     1 + 2j,
     [3],
 ]
-COUNTER = "bn.num_batches_tracked"
+#: A buffer of models that are mappings, and the server's own count in it.
+COUNTER, COUNTED = "bn.num_batches_tracked", 7
 
 
 def pick(rng, items):
@@ -56,6 +57,7 @@ class Round:
     types: list[np.dtype]
     base: list[np.ndarray]  # [layer] of the server's model
     is_model: bool  # clients send models, not updates
+    is_named: bool  # they come by name, not in a row
     sent: list  # [client], in the form of the server's model
     weights: list | None  # as clients claim them
     counters: list  # [client] of the buffer in a mapping
@@ -73,14 +75,14 @@ class Round:
         found = [float(getattr(ml_dtypes.finfo(kind), what)) for kind in self.types]
         return np.repeat(found, sizes)
 
-    def formed(self, layers, counter=None):
+    def formed(self, layers, counter=COUNTED):
         """Return layers in the form in which the server holds its model."""
         if self.kind == "array":
             return layers[0]
         if self.kind == "layers":
             return list(layers)
         named = {f"l{number}.weight": layer for number, layer in enumerate(layers)}
-        named[COUNTER] = np.array(7 if counter is None else counter)
+        named[COUNTER] = np.array(counter)
         return named if self.kind == "mapping" else {"net": named}
 
     def leaves(self, model):
@@ -94,10 +96,10 @@ class Round:
         return list(named.values()), int(counter)
 
 
-def some_round(rng, *, n=None):
+def some_round(rng):
     """Return a round, of which most are small and a few have several cells of coordinates."""
     kind = pick(rng, ["array", "layers", "mapping", "nested"])
-    n = int(rng.integers(1, 41) if rng.random() < 0.7 else rng.integers(1, 8)) if n is None else n
+    n = int(rng.integers(1, 41) if rng.random() < 0.7 else rng.integers(1, 8))
     shapes, n = some_shapes(rng, kind, n)
     own = [TYPES[pick(rng, [*TYPES])]] * len(shapes)
     types = own if rng.random() < 0.7 else [TYPES[pick(rng, [*TYPES])] for _ in shapes]
@@ -115,12 +117,13 @@ def some_round(rng, *, n=None):
     usable = np.ones(n, dtype=bool)
     for client in rng.choice(n, int(rng.integers(0, 1 + n // 2)), replace=False):
         sent[client] = some_attack(rng, sent[client], sent[(client + 1) % n])
-    made = Round(kind, shapes, types, base, is_model, [], None, [], np.zeros(0), usable)
+    is_named = bool(rng.random() < 0.5)
+    made = Round(kind, shapes, types, base, is_model, is_named, [], None, [], np.zeros(0), usable)
     made.rows = np.stack([seen(layers, base, wide, is_model) for layers in sent])
     usable &= (np.abs(made.rows) <= made.limits).all(axis=1)
     claim(rng, made, n)
     for client, layers in enumerate(sent):
-        counter = made.counters[client] if is_model else made.counters[client] - 7
+        counter = made.counters[client] if is_model else made.counters[client] - COUNTED
         made.sent.append(made.formed([in_memory(rng, layer) for layer in layers], counter))
         if rng.random() < 0.03:
             made.sent[client], usable[client] = nonsense(rng, made, client), False
@@ -230,4 +233,4 @@ def nonsense(rng, made, client):
     layers, _ = made.leaves(made.sent[client])
     broken = [*layers]
     broken[int(rng.integers(len(layers)))] = pick(rng, NONSENSE)
-    return pick(rng, [*NONSENSE[:6], layers + layers, made.formed(broken, 7)])
+    return pick(rng, [*NONSENSE[:6], layers + layers, made.formed(broken)])

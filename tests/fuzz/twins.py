@@ -1,19 +1,15 @@
 """Whether an update is what the slow twin of its rule says, as far as float64 can tell."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .. import naive
+from .rounds import Round
 
 #: Rules that measure the length of each row.
-WITH_LENGTHS = {
-    "centered_clipping",
-    "fltrust",
-    "krum",
-    "krum_trimmed_mean",
-    "multi_krum",
-    "multi_krum_cosine",
-}
-WITH_LENGTHS |= {"norm_clipping", "rfa", "sparsefed", "weak_dp"}
+WITH_LENGTHS = {"centered_clipping", "fltrust", "norm_clipping", "rfa", "sparsefed", "weak_dp"}
+WITH_LENGTHS |= {"krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
 #: Squares are taken in float64: rows that are shorter count as zero.
 SHORTEST = 1e-154
 #: Rounding in sums over clients and coordinates in float64, relative to what is added up.
@@ -31,46 +27,64 @@ def too_few(rule, n):
     )
 
 
-def check_update(made, rule, rows, update, said, weights, state):
+class Ruled(NamedTuple):
+    """What a rule was given, and what came of it."""
+
+    made: Round
+    rule: Any
+    rows: np.ndarray  # of those who count
+    update: np.ndarray  # flat
+    said: Any  # the diagnostics
+    weights: np.ndarray | None
+    given: dict
+
+    @property
+    def settings(self):
+        return dict(self.rule.settings)
+
+
+def check_update(ruled):
     """Raise unless the update is the twin's, coordinate by coordinate."""
+    made, rule, rows, update = ruled[:4]
     with np.errstate(all="ignore"):
         wide = naive.wide(rows)
+        if ruled.said.norms is not None:
+            is_told = (naive.norms(wide) > SHORTEST) & (naive.norms(wide) < 1 / SHORTEST)
+            np.testing.assert_allclose(ruled.said.norms[is_told], naive.norms(wide)[is_told], rtol=1e-9)
         if rule.name in WITH_LENGTHS:
             wide[naive.norms(wide) < SHORTEST] = 0
-        expected, size = CHECKS.get(rule.name, check_plain)(made, rule, wide, update, said, weights, state)
-        step, tiny = made.spread("eps"), made.spread("smallest_subnormal")
-        allowed = step * np.abs(expected) + ROUNDING * size + tiny + SHORTEST
-        is_told = (
-            np.abs(wide).sum(axis=0) <= np.finfo(np.float64).max
-        )  # beyond, a sum ends where float64 does
-        off = np.flatnonzero(~(np.abs(update - expected) <= allowed) & is_told)
-    if len(off):
-        j = off[0]
-        column = np.sort(rows[:, j])
-        raise AssertionError(
-            f"{rule}: coordinate {j} is {update[j]}, not {expected[j]}, of {column}; {len(off)} are off"
-        )
+        expected, size = EXPECTED.get(rule.name, expected_plainly)(ruled._replace(rows=wide))
+        allowed = made.spread("eps") * np.abs(expected) + made.spread("smallest_subnormal")
+        is_off = ~(np.abs(update - expected) <= allowed + ROUNDING * size + SHORTEST)
+        is_off &= np.abs(wide).sum(axis=0) <= np.finfo(np.float64).max  # a sum beyond it ends there
+    for j in np.flatnonzero(is_off)[:1]:
+        told = f"coordinate {j} is {update[j]}, not {expected[j]}, of {np.sort(rows[:, j])}"
+        raise AssertionError(f"{rule}: {told}; {is_off.sum()} are off")
 
 
-def check_plain(made, rule, rows, update, said, weights, state):
+def expected_plainly(ruled):
     """Return the twin's update, and how large what it adds up is."""
-    own = dict(rule.settings)
+    rule, rows, own = ruled.rule, ruled.rows, ruled.settings
     own.pop("sigma", None)
     if rule.needs("weights"):
-        own["weights"] = weights
+        own["weights"] = ruled.weights
     if rule.needs("reference"):
-        own["reference"] = made.reference
+        layers, _ = ruled.made.leaves(ruled.given["reference"])
+        own["reference"] = np.concatenate(
+            [layer.astype(ruled.made.rows.dtype).reshape(-1) for layer in layers]
+        )
     expected = getattr(naive, rule.name)(rows, **own)
-    if said.client_weights is not None:
-        return expected, np.abs(said.client_weights) @ np.abs(rows)
+    if ruled.said.client_weights is not None:
+        return expected, np.abs(ruled.said.client_weights) @ np.abs(rows)
     n_trimmed = naive.trim_count(own["alpha"], len(rows)) if "alpha" in own else 0
     n_trimmed = (len(rows) - 1) // 2 if rule.name == "median" else n_trimmed
     return expected, np.abs(naive.middle(rows, n_trimmed)).max(axis=0)
 
 
-def check_selected(made, rule, rows, update, said, weights, state):
+def expected_of_selected(ruled):
     """Return what comes of those selected, who must have the best scores as far as float64 can tell."""
-    own, n = dict(rule.settings), len(rows)
+    rule, rows, own, n = ruled.rule, ruled.rows, ruled.settings, len(ruled.rows)
+    selected = ruled.said.selected
     squares = (rows**2).sum(axis=1)
     if rule.name == "multi_krum_cosine":
         distances, doubt = naive.angles(rows), np.full((n, n), ROUNDING)
@@ -78,46 +92,48 @@ def check_selected(made, rule, rows, update, said, weights, state):
         distances, doubt = naive.squared_distances(rows), ROUNDING * np.add.outer(squares, squares)
     low, high = (naive.krum_scores(d, own["n_malicious"]) for d in (distances - doubt, distances + doubt))
     n_selected = 1 if rule.name == "krum" else own["n_selected"] or n - own["n_malicious"]
-    assert said.selected.sum() == n_selected
-    if not said.selected.all():
-        assert low[said.selected].max() <= high[~said.selected].min(), f"{rule} selects the wrong clients"
-    chosen = rows[said.selected]
+    assert selected.sum() == n_selected
+    if not selected.all():
+        assert low[selected].max() <= high[~selected].min(), f"{rule} selects the wrong clients"
+    chosen = rows[selected]
     expected = naive.trimmed_mean(chosen, own["alpha"]) if "alpha" in own else naive.fedavg(chosen)
     return expected, np.abs(chosen).max(axis=0)
 
 
-def check_median(made, rule, rows, update, said, weights, state):
+def expected_of_rfa(ruled):
     """Return the update itself, from which all rows together must be as near as from any other point."""
+    rows, update, weights = ruled.rows, ruled.update, ruled.weights
     reached = naive.summed_distance(rows, update, weights)
     points = [*rows, naive.median(rows), naive.fedavg(rows, weights)]
     nearest = min(naive.summed_distance(rows, point, weights) for point in points)
-    doubt = (made.spread("eps") * np.abs(update)).max() * len(update)
+    doubt = (ruled.made.spread("eps") * np.abs(update)).max() * len(update)
     assert reached <= 1.001 * nearest + doubt + 1e-6, f"rfa: {reached}, but there is a point with {nearest}"
     return update, np.zeros(len(update))
 
 
-def check_ratios(made, rule, rows, update, said, weights, state):
+def expected_of_ratios(ruled):
     """Return the twin's update, and the same where a ratio is too near to kappa to tell."""
-    own, largest = dict(rule.settings), np.abs(rows).max(axis=0)
+    rows, own, largest = ruled.rows, ruled.settings, np.abs(ruled.rows).max(axis=0)
     ratios = naive.mean_ratios(rows)
     doubt = ROUNDING * largest / np.abs(naive.fedavg(rows)) + 1e-9
     is_told = (np.abs(ratios / own["kappa"] - 1) > doubt) & (doubt < 1) & (largest < 1e150)
-    kept = np.where(is_told, ratios >= own["kappa"], update != 0)
+    kept = np.where(is_told, ratios >= own["kappa"], ruled.update != 0)
     return kept * naive.trimmed_mean(rows, own["alpha"]), largest
 
 
-def check_centre(made, rule, rows, update, said, weights, state):
+def expected_of_clipping(ruled):
     """Return the twin's update from where the last one ended."""
-    own = dict(rule.settings)
+    rows, own, state = ruled.rows, ruled.settings, ruled.given.get("state")
     previous = np.zeros(rows.shape[1]) if state is None else naive.wide(state.previous)
     expected = naive.centered_clipping(rows, own["radius"], own["n_steps"], previous)
-    size = np.abs(said.client_weights) @ np.abs(rows) + np.abs(previous)
+    size = np.abs(ruled.said.client_weights) @ np.abs(rows) + np.abs(previous)
     return expected, 1e5 * size.max()  # square roots of differences of squares
 
 
-def check_sparse(made, rule, rows, update, said, weights, state):
+def expected_of_sparsefed(ruled):
     """Return the twin's update; where magnitudes tie as far as float64 can tell, either may move."""
-    own, dim = dict(rule.settings), rows.shape[1]
+    rows, own, state = ruled.rows, ruled.settings, ruled.given.get("state")
+    dim, kind = rows.shape[1], ruled.made.rows.dtype
     momentum, error, seen = np.zeros(dim), np.zeros(dim), np.zeros(0)
     if state is not None:
         momentum, error, seen = map(naive.wide, (state.rule.momentum, state.rule.error, state.rule.norms))
@@ -125,19 +141,19 @@ def check_sparse(made, rule, rows, update, said, weights, state):
     size = np.abs(naive.clipped(rows, own["max_norm"])).mean(axis=0) + np.abs(momentum) + np.abs(error)
     whole = error + own["momentum"] * momentum + naive.norm_clipping(rows, own["max_norm"])
     expected, _, _ = naive.sparsefed(rows, **own, velocity=momentum, error=error)
-    doubt = 4 * np.finfo(made.rows.dtype).eps * size  # momentum and error are kept in the rows' own type
+    doubt = 4 * np.finfo(kind).eps * size  # momentum and error are kept in the rows' own type
     smallest = np.abs(expected[expected != 0]).min(initial=np.inf)
     is_close = np.abs(np.abs(whole) - smallest) <= doubt + doubt.max() * (doubt.max() > smallest)
-    return np.where(is_close, np.where(update != 0, whole, 0), expected), doubt / ROUNDING
+    return np.where(is_close, np.where(ruled.update != 0, whole, 0), expected), doubt / ROUNDING
 
 
-CHECKS = {
-    "centered_clipping": check_centre,
-    "krum": check_selected,
-    "krum_trimmed_mean": check_selected,
-    "mean_variance_mask": check_ratios,
-    "multi_krum": check_selected,
-    "multi_krum_cosine": check_selected,
-    "rfa": check_median,
-    "sparsefed": check_sparse,
+EXPECTED = {
+    "centered_clipping": expected_of_clipping,
+    "krum": expected_of_selected,
+    "krum_trimmed_mean": expected_of_selected,
+    "mean_variance_mask": expected_of_ratios,
+    "multi_krum": expected_of_selected,
+    "multi_krum_cosine": expected_of_selected,
+    "rfa": expected_of_rfa,
+    "sparsefed": expected_of_sparsefed,
 }
