@@ -89,11 +89,12 @@ def attack(rng, folder):
 
 
 def used(made, rule, said):
-    """Return whose rows can be used and were, which must be all but for lengths beyond float64."""
+    """Return whose rows can be used and were: all, but for lengths and distances that no float can hold."""
     dropped = {drop.client for drop in said.dropped}
     is_dropped = np.array([f"c{i}" in dropped for i in range(len(made.rows))])
     with np.errstate(all="ignore"):
         is_long = (made.rows.astype(np.float64) ** 2).sum(axis=1) > np.finfo(np.float64).max / 1e6
+        is_long |= (np.abs(made.rows) > made.limits / 2).any(axis=1)
     may_go = ~made.usable | (is_long if rule.name in WITH_LENGTHS else False)
     assert (may_go | ~is_dropped).all(), "a row that can be used was not"
     # Values are not looked at where there are too few clients to begin with.
