@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.paper.evidence import evidence
+from holdfast.paper.watch_tables import DEFENCES
 from holdfast.report.figures import draw_figures
 from holdfast.report.tables import claims_text, table_text
 
@@ -39,13 +40,12 @@ def attacks_text(experiments: list[dict[str, Any]], task: str) -> str:
 
     Only defences that were tried with every attack are in it.
     """
-    found: dict[str, dict[str, float]] = {}
-    for one in experiments:
-        for cell in one["cells"] if one["name"] in ("watch", "hiding") else ():
+    found: dict[str, dict[str, float]] = {label: {} for label, _ in DEFENCES}
+    for one in sorted(experiments, key=lambda one: one["name"] == "hiding"):  # the plain attack comes first
+        for cell in one["cells"] if one["name"] in ("table1", "watch", "hiding") else ():
             defence, _, part = cell["row"].partition(": ")
-            if cell["measured"] and cell["attack"] != "none" and cell["task"] == task:
-                success = cell["measured"]["attack_success"]["mean"]
-                found.setdefault(defence, {})[part or "plain"] = success
+            if cell["measured"] and cell["attack"] != "none" and cell["task"] == task and defence in found:
+                found[defence][part or "plain"] = cell["measured"]["attack_success"]["mean"]
     most = max(len(row) for row in found.values()) - 1  # whitewash is for a watch alone
     tried = {defence: row for defence, row in found.items() if len(row) >= most}
     attacks = list(dict.fromkeys(attack for row in tried.values() for attack in row))

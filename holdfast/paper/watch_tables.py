@@ -2,7 +2,7 @@
 
 from .table import REAL, TASKS, Row, Table
 
-__all__ = ["HIDING", "MINORITIES", "WATCH_TABLES"]
+__all__ = ["DEFENCES", "HIDING", "MINORITIES", "WATCH_TABLES"]
 
 #: Tasks with an honest minority, whose examples have another form.
 MINORITIES = ("digits-minority", "spambase-minority", "twitter-minority")
