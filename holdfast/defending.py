@@ -137,12 +137,10 @@ def defend_screened(
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
     if watched.holds:
-        why, can_be = (
-            "this is a hearing: nothing is applied until all were heard",
-            len(found.clients) >= N_HEARD,
-        )
-        why += "" if can_be else f", and fewer than {N_HEARD} clients at a time cannot be"
-        result = _unchanged(bound, found, memory, why, apply, is_expected=can_be)
+        is_heard = len(found.clients) >= N_HEARD
+        why = "this is a hearing: nothing is applied until all were heard"
+        why += "" if is_heard else f", and fewer than {N_HEARD} clients at a time cannot be"
+        result = _unchanged(bound, found, memory, why, apply, is_expected=is_heard)
     elif watched.rewinds and memory.start is not None and apply is None:
         result = _rewound(bound, found, memory)
     else:
