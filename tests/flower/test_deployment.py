@@ -60,16 +60,7 @@ def drilled(here):
 
 
 @needs_engines
-def test_three_rounds_hold_against_a_backdoor_a_crash_and_nan(tmp_path):
-    with federation(tmp_path) as here:
-        here.start_superlink()
-        drilled(here)
-        here.stop()
-        assert here.alive() == []
-
-
-@needs_engines
-def test_the_same_holds_with_tls_and_authenticated_nodes(tmp_path):
+def test_three_rounds_hold_against_a_backdoor_a_crash_and_nan_with_tls_and_keys(tmp_path):
     with federation(tmp_path, tls=Security(tmp_path, n_nodes=6)) as here:
         here.start_superlink()
         here.start_supernode(5, "")  # its key is registered nowhere
