@@ -5,51 +5,24 @@ what it decides.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .aggregators import fedavg
-from .aggregators.buffers import combined_buffers, difference
-from .core import Aggregate, Memory, Rule, Watch, bind
-from .diagnostics import Diagnostics
-from .errors import InputError, NonFiniteError, TooFewClientsError
-from .screening import Screened, capped, fitting
-from .updates.counts import balanced_counts
-from .updates.forms import BUFFERS
-from .updates.layout import Layer, Layout, NotFiniteError, Unfit, all_finite, moved, widened
-from .watching import N_HEARD, Verdicts, Watched
+from ..aggregators import fedavg
+from ..core import Aggregate, Memory, Rule, Watch, bind
+from ..errors import InputError, NonFiniteError, TooFewClientsError
+from ..screening import Screened, capped, fitting
+from ..updates.counts import balanced_counts
+from ..updates.forms import BUFFERS
+from ..updates.layout import Layout, NotFiniteError, Unfit
+from ..watching import N_HEARD, Watched
+from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
 
 __all__ = ["Defended", "defend", "defend_screened"]
 
-log = logging.getLogger("holdfast")
 verdict_log = logging.getLogger("holdfast.verdicts")
-
-#: Makes the next model of an update and the next buffers.
-Apply = Callable[[Any, Mapping[str, Any]], Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Defended:
-    """What came out of a round: the next global model, and what there is to say about it.
-
-    `model` and `update` have the form of the server's model; the update is how far the model has moved. If
-    nothing was aggregated, the model is the old one, the update zero, and the state as it was. Pass `state`
-    to the next round.
-
-    >>> from holdfast import median
-    >>> result = defend(np.array([[1.0], [2.0], [9.0]]), median, like=np.array([5.0]))
-    >>> result.model, result.update
-    (array([7.]), array([2.]))
-    """
-
-    model: Any
-    update: Any
-    state: Memory
-    diagnostics: Diagnostics
-    buffers: Mapping[str, Any] = field(default_factory=dict)  # their next values; they are in the model, too
-    verdicts: Verdicts | None = None  # of the watch, on all clients that were ever heard
 
 
 def defend(
@@ -100,7 +73,7 @@ def defend(
     try:
         return defend_screened(found, rule, state=state, watch=watch, min_clients=min_clients, **inputs)
     except TooFewClientsError as error:  # how many come is the clients' doing
-        return _unchanged(bind(rule), found, state or Memory(), str(error))
+        return unchanged(bind(rule), found, state or Memory(), str(error))
 
 
 def defend_screened(
@@ -133,22 +106,22 @@ def defend_screened(
     found, watched = (found, None) if watch is None else _watched(found, watch, memory, rng)
     if watched is None:
         return _ruled(bound, found, memory, inputs, min_clients, apply)
-    memory = replace(memory, watch=watched.state, start=_start_kept(found, memory, watched))
+    memory = replace(memory, watch=watched.state, start=start_kept(found, memory, watched))
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
     if watched.holds:
         is_heard = len(found.clients) >= N_HEARD
         why = "this is a hearing: nothing is applied until all were heard"
         why += "" if is_heard else f", and fewer than {N_HEARD} clients at a time cannot be"
-        result = _unchanged(bound, found, memory, why, apply, is_expected=is_heard)
+        result = unchanged(bound, found, memory, why, apply, is_expected=is_heard)
     elif watched.rewinds and memory.start is not None and apply is None:
-        result = _rewound(bound, found, memory)
+        result = rewound(bound, found, memory)
     else:
         left = found.expelling(watched.silenced)
         try:
             result = _ruled(bound, left, memory, inputs, min_clients, apply)
         except TooFewClientsError as error:  # what was heard is remembered all the same
-            result = _unchanged(bound, left, memory, str(error), apply)
+            result = unchanged(bound, left, memory, str(error), apply)
     return replace(result, verdicts=watched.verdicts)
 
 
@@ -163,52 +136,6 @@ def _watched(
         except NonFiniteError as error:
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
     return found, None
-
-
-def _start_kept(found: Screened, memory: Memory, watched: Watched) -> Any:
-    """Return the model from before anything was applied, as long as there may be a rewind to it."""
-    if not watched.may_rewind or not found.params:
-        return None
-    if memory.start is not None:
-        return memory.start
-    wide = found.rows.layout.compute_dtype
-    buffers = {
-        f"buffers.{name}": np.array(Layer.read(own, floats_only=False)[1])
-        for name, own in found.own_buffers.items()
-    }
-    return {"params": np.concatenate([widened(own.reshape(-1), wide) for own in found.params]), **buffers}
-
-
-def _rewound(bound: Rule, found: Screened, memory: Memory) -> Defended:
-    """Return the model from before anything was applied; the rule starts anew, too."""
-    assert found.form is not None
-    layout, wide = found.rows.layout, found.rows.layout.compute_dtype
-    verdict_log.warning("back to the start: clients who had a say since then are expelled")
-    start = np.split(memory.start["params"].copy(), layout.offsets[1:-1])
-    with np.errstate(over="ignore"):
-        steps = [new - widened(own.reshape(-1), wide) for new, own in zip(start, found.params, strict=True)]
-    params, moves = (
-        [layer.restored(values) for layer, values in zip(layout.layers, flat, strict=True)]
-        for flat in (start, steps)
-    )
-    buffers = {
-        name: Layer.read(own, floats_only=False)[0].wrapped(memory.start[f"buffers.{name}"].copy())
-        for name, own in found.own_buffers.items()
-    }
-    changes = {name: difference(new, found.own_buffers[name]) for name, new in buffers.items()}
-    said = Diagnostics(
-        rule=bound.name,
-        clients=(),
-        aggregated=False,
-        notes=("back to the start: clients who had a say since then are expelled",),
-    )
-    return Defended(
-        found.form.joined(params, buffers),
-        found.form.joined(moves, changes),
-        Memory(watch=memory.watch),
-        _told(bound, replace(found, clients=()), said),
-        buffers,
-    )
 
 
 def _ruled(
@@ -233,14 +160,14 @@ def _ruled(
         except TooFewClientsError as error:
             if not found.dropped and not found.expelled:
                 raise
-            return _unchanged(bound, found, memory, str(error), apply)
+            return unchanged(bound, found, memory, str(error), apply)
         update = _in_form(bound, found.rows.layout, result.update)
         try:
-            return _applied(bound, ready, replace(result, update=update), memory, apply)
+            return applied(bound, ready, replace(result, update=update), memory, apply)
         except NotFiniteError:
-            return _unchanged(bound, found, memory, "the next model would not be finite", apply)
+            return unchanged(bound, found, memory, "the next model would not be finite", apply)
     few = f"{len(found.clients)} clients are usable, {min_clients} are needed"
-    return _unchanged(bound, found, memory, few if found.clients else "no usable update is left", apply)
+    return unchanged(bound, found, memory, few if found.clients else "no usable update is left", apply)
 
 
 def _check_callers(state: Any, rng: Any, min_clients: Any) -> None:
@@ -262,84 +189,6 @@ def _reference(found: Screened, reference: Any) -> Any:
     except Unfit as reason:
         raise InputError(f"reference must have the form of an update: {reason}") from None
     return params[0] if found.form.layout.is_single else params
-
-
-def _applied(
-    bound: Rule, found: Screened, result: Aggregate, before: Memory, apply: Apply | None
-) -> Defended:
-    """Return the round's outcome: the model moved by the update, its buffers replaced."""
-    layout = found.rows.layout
-    steps = layout.accept(result.update) if apply is None else ()
-    buffers = combined_buffers(
-        found.buffers,
-        base=found.own_buffers,
-        weights=found.weights,
-        averaged=bound.function is fedavg.function,
-    )
-    model, update = None, result.update
-    if apply is not None:
-        model = apply(update, buffers)
-    elif not found.params:  # updates alone: there is no model to move
-        if not all(all_finite(step) for step in steps):
-            raise NotFiniteError
-    else:
-        assert found.form is not None
-        model = found.form.joined(_moved_layers(layout, found.params, steps), buffers)
-        changes = {name: difference(new, found.own_buffers[name]) for name, new in buffers.items()}
-        update = found.form.joined([update] if layout.is_single else update, changes)
-    previous = layout.flat(result.update, name="update") if bound.needs("previous") else None
-    said = result.diagnostics or Diagnostics(rule=bound.name, clients=found.clients)
-    memory = replace(before, rule=result.state, previous=previous)
-    return Defended(model, update, memory, _told(bound, found, said), buffers)
-
-
-def _moved_layers(layout: Layout, own: Sequence[Any], steps: Sequence[Any]) -> list[Any]:
-    """Return the server's parameters moved by the update, layer by layer."""
-    wide = layout.compute_dtype
-    return [
-        layer.wrapped(moved(old.reshape(-1), widened(step.reshape(-1), wide), layer.type_name))
-        for layer, old, step in zip(layout.layers, own, steps, strict=True)
-    ]
-
-
-def _unchanged(
-    bound: Rule,
-    found: Screened,
-    memory: Memory,
-    why: str,
-    apply: Apply | None = None,
-    *,
-    is_expected: bool = False,
-) -> Defended:
-    """Return the old model and a zero update, with the reason in log and diagnostics."""
-    if found.dropped and not is_expected:
-        why += f", after {len(found.dropped)} {'was' if len(found.dropped) == 1 else 'were'} dropped"
-    level = logging.INFO if is_expected else logging.ERROR
-    log.log(level, "%s did not aggregate, the model stays as it is: %s", bound.name, why)
-    layout, form = found.rows.layout, found.form
-    update = layout.restored(np.zeros(layout.dim, dtype=layout.compute_dtype))
-    buffers = combined_buffers((), base=found.own_buffers)
-    model = None if apply is None else apply(None, {})
-    if form is not None and found.params:
-        old = [
-            layer.wrapped(np.array(own.reshape(-1)))
-            for layer, own in zip(layout.layers, found.params, strict=True)
-        ]
-        model = form.joined(old, buffers)
-        still = {name: difference(same, same) for name, same in buffers.items()}
-        update = form.joined([update] if layout.is_single else update, still)
-    said = Diagnostics(rule=bound.name, clients=(), aggregated=False, notes=(why,))
-    return Defended(model, update, memory, _told(bound, replace(found, clients=()), said), buffers)
-
-
-def _told(bound: Rule, found: Screened, said: Diagnostics) -> Diagnostics:
-    """Return the diagnostics with the clients' own ids and the dropped ones, which are logged."""
-    for drop in found.dropped:
-        log.warning("%s dropped %s", bound.name, drop)
-    for note in found.notes:
-        log.warning("%s: %s", bound.name, note)
-    left_out = (*found.dropped, *found.expelled)
-    return replace(said, clients=found.clients, dropped=left_out, notes=(*said.notes, *found.notes))
 
 
 def _in_form(bound: Rule, layout: Layout, update: Any) -> Any:
