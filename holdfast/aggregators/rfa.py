@@ -80,15 +80,20 @@ def crowd(gram: Array, shares: Array) -> Array:
     """Return the weights of a mean of the rows that lie closest together and have more than half the weight.
 
     Less than half cannot move it: whatever ball holds more than half holds honest rows, and the smallest one
-    is no larger than theirs.
+    is no larger than theirs. Of balls that are equally small all count, so that no order of the rows does.
     """
-    squares, smallest, inside = gram.diagonal(), np.inf, np.arange(len(gram))
-    for row, products in enumerate(gram):
-        distances = squares[row] + squares - 2 * products
-        order = np.argsort(distances, kind="stable")
-        n_inside = int(np.searchsorted(np.cumsum(shares[order]), 0.5, side="right")) + 1
-        if distances[order[:n_inside][-1]] < smallest:
-            smallest, inside = distances[order[:n_inside][-1]], order[:n_inside]
-    weights = np.zeros_like(shares)
-    weights[inside] = shares[inside]
-    return np.asarray(weights / weights.sum())
+    squares = gram.diagonal()
+
+    def distances(row: int) -> Array:
+        return np.asarray(squares[row] + squares - 2 * gram[row])
+
+    def radius(row: int) -> float:
+        own = distances(row)
+        order = np.argsort(own, kind="stable")
+        n_inside = int(np.searchsorted(np.cumsum(shares[order]), 0.5 + 1e-12, side="right")) + 1
+        return float(own[order[:n_inside][-1]])
+
+    radii = np.array([radius(row) for row in range(len(gram))])
+    balls = [shares * (distances(row) <= radii[row]) for row in np.flatnonzero(radii == radii.min()).tolist()]
+    weights = sum(ball / ball.sum() for ball in balls)
+    return np.asarray(weights / len(balls))

@@ -64,3 +64,13 @@ def test_settings_are_checked():
     for wrong in ({"n_steps": 0}, {"smoothing": 0.0}, {"tolerance": -1.0}):
         with pytest.raises(InputError):
             rfa(np.ones((3, 2)), **wrong)
+
+
+def test_what_has_not_settled_does_not_depend_on_the_order_of_the_clients():
+    rows = [[1, 6], [0, 1], [2, 2], [2, 3], [-8, -1], [1, 4], [1, 4], [2, 1], [1, 5]]  # two are the median
+    updates = np.array(rows) / 4
+    result = rfa(updates)
+    assert not result.diagnostics.covered
+    for seed in range(5):
+        shuffled = np.random.default_rng(seed).permutation(updates)
+        np.testing.assert_allclose(rfa(shuffled).update, result.update, atol=1e-10)
