@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from .aggregators.weak_dp import weak_dp
     from .core import Aggregate, rule
     from .defending import Defended, defend
+    from .defending.screening import screen
     from .diagnostics import Diagnostics
     from .errors import HoldfastError, InputError
-    from .screening import screen
     from .theory.adviser import advise
     from .watching import factions
 
@@ -81,7 +81,7 @@ _HOMES = {
     "Diagnostics": "diagnostics",
     "HoldfastError": "errors",
     "InputError": "errors",
-    "screen": "screening",
+    "screen": "defending.screening",
     "advise": "theory.adviser",
     "factions": "watching",
 }

@@ -13,12 +13,12 @@ import numpy as np
 from ..aggregators import fedavg
 from ..core import Aggregate, Memory, Rule, Watch, bind
 from ..errors import InputError, NonFiniteError, TooFewClientsError
-from ..screening import Screened, capped, fitting
 from ..updates.counts import balanced_counts
 from ..updates.forms import BUFFERS
 from ..updates.layout import Layout, NotFiniteError, Unfit
 from ..watching import N_HEARD, Watched
 from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
+from .screening import Screened, capped, fitting
 
 __all__ = ["Defended", "defend", "defend_screened"]
 

@@ -11,9 +11,9 @@ from ..aggregators import fedavg
 from ..aggregators.buffers import combined_buffers, difference
 from ..core import Aggregate, Memory, Rule
 from ..diagnostics import Diagnostics
-from ..screening import Screened
 from ..updates.layout import Layer, Layout, NotFiniteError, all_finite, moved, widened
 from ..watching import Verdicts, Watched
+from .screening import Screened
 
 __all__ = ["Apply", "Defended", "applied", "rewound", "start_kept", "unchanged"]
 

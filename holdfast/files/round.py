@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.printable import printable
+from ..defending.screening import Screened, with_buffers
 from ..diagnostics import Dropped
 from ..errors import DataError, InputError
 from ..kernels.digests import Key
-from ..screening import Screened, with_buffers
 from ..updates.counts import examples_held
 from ..updates.forms import first_named, is_named
 from ..updates.layout import Layout, Unfit, widened

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from .._support.counting import check_whole
 from ..core import Aggregate, Memory, Rule, Watch, bind
 from ..defending import Defended, defend
+from ..defending.screening import screen
 from ..diagnostics import Diagnostics, Dropped
 from ..errors import InputError
-from ..screening import screen
 from ..updates.forms import BUFFERS
 from ..watching import Verdicts
 from .decoding import Code, model_arrays, model_record

@@ -7,8 +7,8 @@ import pytest
 
 import holdfast
 from holdfast import Diagnostics, InputError, aggregators
+from holdfast.defending.screening import fitting
 from holdfast.errors import NonFiniteError, TooFewClientsError
-from holdfast.screening import fitting
 from holdfast.updates import rows_of
 
 from ..rules import RULES, call, inputs, named

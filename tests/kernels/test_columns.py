@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import fedavg, kernels
+from holdfast.defending.screening import fitting
 from holdfast.errors import NonFiniteError
 from holdfast.kernels._blocks import WIDTH
-from holdfast.screening import fitting
 from holdfast.updates import rows_of
 from holdfast.updates.rows import CELL
 

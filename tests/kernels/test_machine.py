@@ -15,7 +15,7 @@ import json, sys
 from dataclasses import replace
 import numpy as np
 from holdfast.updates import rows_of
-from holdfast.screening import fitting
+from holdfast.defending.screening import fitting
 from tests.rules import RULES, call
 rng = np.random.default_rng(0)
 results = {}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from holdfast import kernels, krum, multi_krum_cosine
+from holdfast.defending.screening import fitting
 from holdfast.errors import NonFiniteError
 from holdfast.kernels import pairs
 from holdfast.kernels.passes import Job, run
-from holdfast.screening import fitting
 from holdfast.updates import rows_of
 from holdfast.updates.rows import CELL
 

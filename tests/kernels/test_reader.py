@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from holdfast import kernels
+from holdfast.defending.screening import fitting
 from holdfast.kernels._reader import Reader
-from holdfast.screening import fitting
 from holdfast.updates import rows_of
 from holdfast.updates.rows import CELL
 

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast import InputError, defend, fedavg, fltrust, invariant, median
 from holdfast.core import Aggregate, Memory
-from holdfast.screening import fitting
+from holdfast.defending.screening import fitting
 from holdfast.updates.layout import Layer
 
 RULE = invariant(tau=0.6, alpha=0.25)

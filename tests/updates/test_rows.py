@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from holdfast import InputError, fedavg, invariant
+from holdfast.defending.screening import fitting
 from holdfast.errors import NonFiniteError, TooFewClientsError
-from holdfast.screening import fitting
 from holdfast.updates import rows_of
 from holdfast.updates.pieces import flat_piece
 from holdfast.updates.rows import CELL

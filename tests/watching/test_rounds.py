@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import InputError, defend, factions, fedavg, median, sparsefed, trimmed_mean, weak_dp
 from holdfast.defending import defend_screened
-from holdfast.screening import fitting
+from holdfast.defending.screening import fitting
 from holdfast.watching import ClientMemory, Verdicts, Watched
 from holdfast.watching.judging import watch
 

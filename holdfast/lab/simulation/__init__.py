@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ..._support.counting import whole_share
 from ...core import Bound, Memory
 from ...defending import Defended, defend_screened
+from ...defending.screening import fitting, with_buffers
 from ...diagnostics import Diagnostics
 from ...errors import InputError
-from ...screening import fitting, with_buffers
 from ...watching import Verdicts
 from ..lazy_torch import torch
 from ..models import flat_params, named_buffers

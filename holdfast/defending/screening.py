@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import kernels
-from .aggregators.buffers import accept_buffers
-from .diagnostics import Dropped
-from .errors import InputError, NonFiniteError
-from .updates.counts import capped_counts, examples_held
-from .updates.forms import BUFFERS, Form, Tree
-from .updates.layout import Layer, Layout, Unfit, all_finite
-from .updates.rows import Rows, sent_by_clients
+from .. import kernels
+from ..aggregators.buffers import accept_buffers
+from ..diagnostics import Dropped
+from ..errors import InputError, NonFiniteError
+from ..updates.counts import capped_counts, examples_held
+from ..updates.forms import BUFFERS, Form, Tree
+from ..updates.layout import Layer, Layout, Unfit, all_finite
+from ..updates.rows import Rows, sent_by_clients
 
 __all__ = [
     "Screened",
