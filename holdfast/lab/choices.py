@@ -1,16 +1,16 @@
 """A run put together from names and settings, as a command line gives them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._support.counting import check_whole
 from .._support.lookup import nearest
 from ..core import Bound, bind
 from ..errors import InputError
-from .names import attack_named, defence_named
-from .scenario import Attack, Run
+from .names import attack_named, defence_named, ruled_by, watched_by
+from .own import Own, is_own, load_own
+from .scenario import Attack, Defence, Run, Task
 from .tasks import task_named
 
 __all__ = ["NUMBERS", "Numbers", "build_contest", "build_run", "numbers_of", "unattacked"]
@@ -38,21 +38,22 @@ class Numbers:
 
 
 def build_run(
-    task: str,
+    task: str | Task,
     *,
-    attack: str = "none",
-    defence: str = "fedavg",
-    watch: str | None = None,
+    attack: str | Attack | None = "none",
+    defence: Any = "fedavg",
+    watch: Any = None,
     settings: Mapping[str, Any] | None = None,
     numbers: Numbers | None = None,
     seed: int = 0,
     sampling: Any = "uniform",
     scale: str = "cpu",
 ) -> Run:
-    """Return the run of these names; a setting goes to the one function in it that has it.
+    """Return the run of these names or values; a setting goes to the one function in it that has it.
 
     Where several have it, name the function too: `invariant.tau`. A watch may also stand in the defence's
-    name: "factions+invariant".
+    name: "factions+invariant". A task may be a Python file of your own, "mine.py" or "mine.py:small", whose
+    attacks and rules then have names, too. With no attack named, it is the file's only one, or "edge-case".
 
     >>> run = build_run("phishing", attack="edge-case", defence="and-mask", settings={"tau": 0.5, "lr": 0.2})
     >>> print(run.defence.aggregate, run.task.train)
@@ -60,45 +61,75 @@ def build_run(
     """
     counts = {name: count for name, count in asdict(numbers or Numbers()).items() if count is not None}
     n_malicious = counts.pop("n_malicious", None)
-    built = replace(task_named(task, scale=scale), **counts)
-    attacking = attack_named(attack, built, n_malicious=n_malicious)
-    defending = defence_named(_watched(defence, watch).replace("-", "_"), built, attacking)
-    run = Run(built, attacking, defending, seed, sampling)
+    plain, own = _task(task, scale)
+    built = replace(plain, **counts)
+    if attack is None:
+        attack = "edge-case" if own is None else own.only_attack()
+    if isinstance(attack, str):
+        attacking = attack_named(attack, built, n_malicious=n_malicious, own=own)
+    else:
+        attacking = attack if n_malicious is None else replace(attack, n_malicious=n_malicious)
+    run = Run(built, attacking, _defending(defence, watch, built, attacking, own), seed, sampling)
     for name, value in (settings or {}).items():
         run = _with_setting(run, name, value)
     return run
 
 
+def _task(task: str | Task, scale: str) -> tuple[Task, Own | None]:
+    """Return the task, and what stands beside it in a file of the user's own."""
+    if isinstance(task, str) and not is_own(task):
+        return task_named(task, scale=scale), None
+    if scale != "cpu":
+        raise InputError(
+            f"the scale {scale!r} is for the tasks that come with holdfast; a task of your own runs as it is"
+            " written: set its numbers of rounds and clients"
+        )
+    if isinstance(task, Task):
+        return task, None
+    where, _, name = task.partition(":")
+    own = load_own(where)
+    return own.only_task(name), own
+
+
+def _defending(defence: Any, watch: Any, task: Task, attack: Attack, own: Own | None) -> Defence:
+    """Return the defence of this name, or this rule as one, under the watch."""
+    if isinstance(defence, str):
+        built = defence_named(defence, task, attack, own=own)
+    else:
+        built = defence if isinstance(defence, Defence) else ruled_by(defence, task, attack)
+    return built if watch is None else watched_by(watch, built, own=own)
+
+
 def build_contest(
-    task: str,
-    defences: Iterable[str],
+    task: str | Task,
+    defences: Iterable[Any] | Mapping[str, Any],
     *,
-    watch: str | None = None,
-    n_seeds: int = 1,
+    seeds: Sequence[int] = (0,),
     settings: Mapping[str, Any] | None = None,
     **choices: Any,
 ) -> dict[str, list[Run]]:
     """Return each defence's runs, one per seed; the other choices are those of `build_run`.
 
-    A setting goes to the defences that have it; at least one must. A `watch` watches all of them.
+    Defences are names, rules or Defence values; a mapping gives them names of their own. A setting goes to
+    the defences that have it; at least one must. A `watch` watches all of them.
 
-    >>> contest = build_contest("digits", ["median", "rfa"], n_seeds=3, attack="edge-case")
+    >>> contest = build_contest("digits", ["median", "rfa"], seeds=(0, 5), attack="edge-case")
     >>> [run.seed for run in contest["rfa"]]
-    [0, 1, 2]
+    [0, 5]
     """
-    check_whole("n_seeds", n_seeds, at_least=1)
-    names = [_watched(defence, watch) for defence in defences]
-    plain = {defence: build_run(task, defence=defence, **choices) for defence in names}
+    plain: dict[str, Run] = {}
+    for given in defences:
+        run = build_run(task, defence=defences[given] if isinstance(defences, Mapping) else given, **choices)
+        if isinstance(defences, Mapping):
+            run = run.replace(defence=replace(run.defence, name=given))
+        if run.defence.name in plain:
+            raise InputError(f"two defences are called {run.defence.name}: name them, as in {{'mine': rule}}")
+        plain[run.defence.name] = run
     for name, value in (settings or {}).items():
         fitting = [defence for defence, run in plain.items() if _matching(run, name)]
         for defence in fitting or plain:  # where none fits, the first to refuse it says why
             plain[defence] = _with_setting(plain[defence], name, value)
-    return {defence: [run.replace(seed=seed) for seed in range(n_seeds)] for defence, run in plain.items()}
-
-
-def _watched(defence: str, watch: str | None) -> str:
-    """Return the name of the defence under a watch."""
-    return defence if watch is None else f"{watch}+{defence}"
+    return {defence: [run.replace(seed=seed) for seed in seeds] for defence, run in plain.items()}
 
 
 def unattacked(run: Run) -> Run:

@@ -20,11 +20,21 @@ from ..errors import InputError
 from ..watching import factions
 from . import attacks
 from .inference import confident
+from .own import Own, named_in
 from .scenario import Attack, Defence, Task
 from .tasks import base_name
 from .training import constrained_sgd, flip, flip_compact, projected_sgd
 
-__all__ = ["ATTACKS", "BACKDOORS", "CLIENT_SIDE", "WATCHES", "attack_named", "defence_named"]
+__all__ = [
+    "ATTACKS",
+    "BACKDOORS",
+    "CLIENT_SIDE",
+    "WATCHES",
+    "attack_named",
+    "defence_named",
+    "ruled_by",
+    "watched_by",
+]
 
 
 #: The backdoors of each task, by the name of the attack that plants them.
@@ -102,8 +112,10 @@ CLIENT_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType({"flip": flip_c
 WATCHES: Mapping[str, Watch] = MappingProxyType({"factions": factions})
 
 
-def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> Attack:
+def attack_named(name: str, task: Task, *, n_malicious: int | None = None, own: Own | None = None) -> Attack:
     """Return the attack of this name on a task; by default, as many clients as in the paper are malicious.
+
+    The first part may be an attack of the user's `own`.
 
     >>> from holdfast.lab import TASKS
     >>> attack_named("edge-case+collude", TASKS["phishing"]).colludes
@@ -114,14 +126,22 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None) -> At
     base = base_name(task.name)
     backdoors = {part: {"backdoor": backdoor} for part, backdoor in BACKDOORS.get(base, {}).items()}
     known = {**backdoors, **ATTACKS}
-    if n_malicious is None:
-        n_malicious = whole_share(MALICIOUS.get(base, 0.2), task.n_clients)
-    attack = Attack(name, n_malicious, poison_fraction=POISON.get(base, 0.5))
-    for part in name.split("+"):
+    first, *others = name.split("+")
+    attack = None if own is None else named_in(own.attacks, own.plain_name(first))
+    if attack is not None:
+        attack = replace(attack, name="+".join([attack.name, *others]))
+        attack = attack if n_malicious is None else replace(attack, n_malicious=n_malicious)
+    else:
+        others = [first, *others]
+        if n_malicious is None:
+            n_malicious = whole_share(MALICIOUS.get(base, 0.2), task.n_clients)
+        attack = Attack(name, n_malicious, poison_fraction=POISON.get(base, 0.5))
+    for part in others:
         if part not in known:
+            names = [*(() if own is None else own.attacks), *known]
             raise InputError(
-                f"no attack {part!r} on {task.name}; {nearest(part, known)}"
-                f"There are: none, {', '.join(known)}; join them by +"
+                f"no attack {part!r} on {task.name}; {nearest(part, names)}"
+                f"There are: none, {', '.join(names)}; join them by +"
             )
         attack = _with_part(attack, known[part], task)
     return attack
@@ -154,10 +174,10 @@ def _filled(function: Any, role: str, settings: Mapping[str, Any]) -> Any:
     return bind(bound, role, **{name: value for name, value in settings.items() if name in own})
 
 
-def defence_named(name: str, task: Task, attack: Attack) -> Defence:
+def defence_named(name: str, task: Task, attack: Attack, *, own: Own | None = None) -> Defence:
     """Return the rule of this name, which assumes as many attackers as there are on average.
 
-    What stands before a + is a watch over the clients.
+    What stands before a + is a watch over the clients. Both may be the user's `own`.
 
     >>> from holdfast.lab import task_named
     >>> task = task_named("phishing")
@@ -167,27 +187,81 @@ def defence_named(name: str, task: Task, attack: Attack) -> Defence:
     'factions'
     """
     watch, plus, rule = name.rpartition("+")
-    if not plus:
-        return _ruled(rule, task, attack)
-    if watch not in WATCHES:
+    if plus:
+        _watch(watch, own)  # what stands before the rule is wrong first
+    defence = _own_defence(rule, task, attack, own) or _ruled(rule.replace("-", "_"), task, attack, own)
+    return watched_by(watch, defence, own=own) if plus else defence
+
+
+def watched_by(watch: str | Watch, defence: Defence, *, own: Own | None = None) -> Defence:
+    """Return the defence under a watch, or under the watch of this name.
+
+    >>> watched_by("factions", Defence()).name
+    'factions+fedavg'
+    """
+    if defence.watch is not None:
+        raise InputError(f"{defence.name} has a watch already; a defence has at most one")
+    name, value = _watch(watch, own) if isinstance(watch, str) else (bind(watch, "watch").name, watch)
+    return replace(defence, name=f"{name}+{defence.name}", watch=value)
+
+
+def _watch(name: str, own: Own | None) -> tuple[str, Watch]:
+    """Return the watch of this name, without the module before it."""
+    known = {**WATCHES, **({} if own is None else own.watches)}
+    plain = name if own is None else own.plain_name(name)
+    if plain not in known:
         raise InputError(
-            f"no watch {watch!r}; {nearest(watch, WATCHES)}There are: {', '.join(WATCHES)}. A defence has at"
+            f"no watch {name!r}; {nearest(name, known)}There are: {', '.join(known)}. A defence has at"
             " most one, before its rule: factions+invariant"
         )
-    return replace(_ruled(rule, task, attack), name=name, watch=WATCHES[watch])
+    return plain, known[plain]
 
 
-def _ruled(name: str, task: Task, attack: Attack) -> Defence:
+def ruled_by(rule: Any, task: Task, attack: Attack, *, name: str | None = None) -> Defence:
+    """Return a rule as a defence; what it needs to know of the attackers, and is not told, is filled in.
+
+    >>> from holdfast import multi_krum
+    >>> from holdfast.lab import TASKS
+    >>> ruled_by(multi_krum, TASKS["digits"], Attack("some", 10)).aggregate
+    multi_krum(n_malicious=4, n_selected=None, weighted=False)
+    """
+    bound = bind(rule, "rule")
+    expected = {
+        setting: value for setting, value in _expected(task, attack).items() if setting in bound.missing
+    }
+    return Defence(name or bound.name, bind(bound, "rule", **expected))
+
+
+def _own_defence(name: str, task: Task, attack: Attack, own: Own | None) -> Defence | None:
+    """Return the defence or rule of a user's own that has this name; None if there is none."""
+    if own is None:
+        return None
+    plain = own.plain_name(name)
+    rule, defence = own.rules.get(plain), named_in(own.defences, plain)
+    if (rule or defence) and plain == name and name in {*aggregators.__all__, *CLIENT_SIDE}:
+        raise InputError(
+            f"{name!r} is in {own.where} and in holdfast: write {own.module}.{name}, or rename it there"
+        )
+    return ruled_by(rule, task, attack, name=plain) if rule else defence
+
+
+def _expected(task: Task, attack: Attack) -> dict[str, int]:
+    """Return what rules are told of the attackers: how many to expect in a round, and twice as many."""
+    n_expected = whole_share(attack.n_malicious / task.n_clients, task.n_per_round)
+    return {"n_malicious": n_expected, "threshold": 2 * n_expected}
+
+
+def _ruled(name: str, task: Task, attack: Attack, own: Own | None) -> Defence:
     """Return a defence without a watch."""
     if name in CLIENT_SIDE:
         return _client_side(name, task)
     if name in WATCHES:
         raise InputError(f"{name} is a watch, which needs a rule beside it: {name}+fedavg, for example")
     if name not in aggregators.__all__:
-        known = [*aggregators.__all__, *CLIENT_SIDE]
+        owned = () if own is None else (*own.rules, *own.defences)
+        known = [*owned, *aggregators.__all__, *CLIENT_SIDE]
         raise InputError(f"no defence {name!r}; {nearest(name, known)}There are: {', '.join(known)}")
-    n_expected = whole_share(attack.n_malicious / task.n_clients, task.n_per_round)
-    settings: dict[str, Any] = {"n_malicious": n_expected, "threshold": 2 * n_expected}
+    settings: dict[str, Any] = {**_expected(task, attack)}
     base = base_name(task.name)
     if name == "sign_sgd" and base == "phishing":
         settings["step"] = 0.01

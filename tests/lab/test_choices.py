@@ -62,7 +62,7 @@ def test_without_attackers_only_the_measure_of_the_attack_is_left():
 
 
 def test_a_contest_differs_in_defence_and_seed_alone():
-    contest = build_contest("digits", ["fedavg", "and-mask"], n_seeds=2, attack="edge-case")
+    contest = build_contest("digits", ["fedavg", "and-mask"], seeds=(0, 1), attack="edge-case")
     assert [[run.seed for run in runs] for runs in contest.values()] == [[0, 1], [0, 1]]
     assert len({(run.task, run.attack) for runs in contest.values() for run in runs}) == 1
     assert len({run.key for runs in contest.values() for run in runs}) == 4
@@ -113,7 +113,7 @@ def test_a_watch_is_part_of_the_defences_name_or_named_beside_it():
     assert named.defence.name == "factions+and_mask"
     assert named.description["defence"]["watch"] == repr(named.defence.watch)
     assert "watch" not in build_run("phishing").description["defence"]
-    with pytest.raises(InputError, match=r"no watch 'factions\+factions'"):
+    with pytest.raises(InputError, match=r"factions\+median has a watch already"):
         build_run("phishing", defence="factions+median", watch="factions")
 
 
@@ -131,6 +131,6 @@ def test_a_contest_is_watched_in_whole_or_in_part():
     contest = build_contest("phishing", ["median", "factions+median"], settings={"rewind": 0})
     assert [runs[0].defence.watch is None for runs in contest.values()] == [True, False]
     assert dict(contest["factions+median"][0].defence.watch.settings)["rewind"] == 0
-    whole = build_contest("phishing", ["median", "rfa"], watch="factions", n_seeds=2)
+    whole = build_contest("phishing", ["median", "rfa"], watch="factions", seeds=(0, 1))
     assert list(whole) == ["factions+median", "factions+rfa"]
     assert {run.defence.name for runs in whole.values() for run in runs} == set(whole)
