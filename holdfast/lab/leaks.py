@@ -1,0 +1,54 @@
+"""Leak and gain: how much of an attack, and how much of the honest step, is in what a rule returns."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["leak_and_gain"]
+
+Array = NDArray[Any]
+
+#: Coordinates that are measured at once. Fixed, so that the sums have the same bits on every machine.
+BLOCK = 16_384
+
+
+def leak_and_gain(updates: Array, is_attacker: Array, applied: Array) -> tuple[float | None, float | None]:
+    """Return the leak and the gain of the update `applied`, which a rule made of one row per client.
+
+    With `honest`, the mean of the honest rows, and `push`, the attackers' mean minus it:
+
+        leak = <applied - honest, push> / <push, push>
+        gain = <applied, honest> / <honest, honest>
+
+    Plain averaging leaks the attackers' share. The honest mean itself has leak 0 and gain 1. None stands for
+    what is not defined: without attackers or without honest clients, where the divisor is zero, and where
+    something is not finite.
+
+    >>> updates = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 4.0]])
+    >>> is_attacker = np.array([False, False, False, True])
+    >>> leak_and_gain(updates, is_attacker, updates.mean(axis=0))
+    (0.25, 1.0)
+    """
+    is_attacker = np.asarray(is_attacker, dtype=bool)
+    if is_attacker.all():
+        return None, None
+    sums = np.zeros(4)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, updates.shape[1], BLOCK):
+            block = slice(start, start + BLOCK)
+            ours = applied[block].astype(np.float64)
+            honest = updates[~is_attacker, block].mean(axis=0, dtype=np.float64)
+            sums[2:] += (ours * honest).sum(), (honest * honest).sum()
+            if is_attacker.any():
+                push = updates[is_attacker, block].mean(axis=0, dtype=np.float64) - honest
+                sums[:2] += ((ours - honest) * push).sum(), (push * push).sum()
+    leaked, pushed, gained, wanted = sums.tolist()
+    return _share(leaked, pushed), _share(gained, wanted)
+
+
+def _share(part: float, whole: float) -> float | None:
+    """Return part / whole where that is a number."""
+    share = part / whole if whole else math.nan
+    return share if math.isfinite(share) else None

@@ -1,0 +1,244 @@
+"""One round: who is in it, what they send, what the server makes of it, and how good the model is then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._support.counting import whole_share
+from ...core import Bound
+from ...defending import Defended, defend_screened
+from ...defending.screening import fitting, with_buffers
+from ...watching import Verdicts
+from ..leaks import leak_and_gain
+from ..scenario import Defence
+from ..training.schedule import Shard, Trained, n_steps_of
+from .clients import Workers
+from .state import Record, State
+from .world import Examples, World, join_examples
+
+__all__ = ["Round"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round, from the state before it."""
+
+    world: World
+    crew: Workers
+    before: State
+
+    @property
+    def number(self) -> int:
+        """Which round it is, from 1 on."""
+        return self.before.round + 1
+
+    def run(self) -> tuple[Record, State]:
+        """Return what happened, and the state after it."""
+        started = time.perf_counter()
+        world, before = self.world, self.before
+        clients = self.sample()
+        is_attacker = np.isin(clients, world.malicious) & world.run.attack.is_on(self.number)
+        sent = self.sent(clients, is_attacker)
+        result = self.defend(clients, sent, world.run.defence)
+        kept = zip(clients.tolist(), sent.memory, strict=False)
+        after = State(
+            self.number,
+            result.model,
+            result.update if result.diagnostics.aggregated else before.previous,
+            result.state,
+            result.buffers,
+            {**before.kept, **{client: memory for client, memory in kept if memory is not None}},
+        )
+        accuracy, success, minority_accuracy = self.evaluate(after.params, after.buffers)
+        leak, gain = self.leak_and_gain(is_attacker, sent, result)
+        record = Record(
+            round=self.number,
+            accuracy=accuracy,
+            attack_success=success,
+            n_attackers=int(is_attacker.sum()),
+            clients=tuple(clients.tolist()),
+            attackers=tuple(clients[is_attacker].tolist()),
+            diagnostics=result.diagnostics,
+            seconds=time.perf_counter() - started,
+            minority_accuracy=minority_accuracy,
+            verdicts=result.verdicts,
+            **self._found(result.verdicts),
+            leak=leak,
+            gain=gain,
+        )
+        return record, after
+
+    def leak_and_gain(
+        self, is_attacker: NDArray[np.bool_], sent: Trained, result: Defended
+    ) -> tuple[float | None, float | None]:
+        """Return how much of the attack, and of the honest step, is in what the server made of the round."""
+        if not result.diagnostics.aggregated:
+            return None, None
+        return leak_and_gain(sent.updates, is_attacker, result.update)
+
+    def _found(self, verdicts: Verdicts | None) -> dict[str, int]:
+        """Return how many attackers, and how many honest clients, are expelled."""
+        if verdicts is None:
+            return {}
+        # A client that whitewashes itself has several ids.
+        ids = np.array(verdicts.of("expelled"), dtype=np.intp)
+        expelled = np.unique(ids % self.world.run.task.n_clients)
+        guilty = np.isin(expelled, self.world.malicious)
+        return {"n_found": int(guilty.sum()), "n_wronged": int((~guilty).sum())}
+
+    def sample(self) -> NDArray[np.intp]:
+        """Return the clients of the round, in order."""
+        run, malicious = self.world.run, self.world.malicious
+        task, rng = run.task, self.world.stream("sample", self.number)
+        if run.sampling == "uniform":
+            return np.sort(rng.choice(task.n_clients, size=task.n_per_round, replace=False))
+        n_attackers = whole_share(run.attack.n_malicious / task.n_clients, task.n_per_round)
+        honest = np.setdiff1d(np.arange(task.n_clients), malicious)
+        drawn = (
+            rng.choice(malicious, size=n_attackers, replace=False),
+            rng.choice(honest, size=task.n_per_round - n_attackers, replace=False),
+        )
+        return np.sort(np.concatenate(drawn))
+
+    def sent(self, clients: NDArray[np.intp], is_attacker: NDArray[np.bool_]) -> Trained:
+        """Return what the server gets from all clients, in their order."""
+        world, run = self.world, self.world.run
+        honest = self._train_clients(
+            clients[~is_attacker], world.honest_examples, run.defence.train or run.task.train
+        )
+        if not is_attacker.any():
+            return honest
+        attacked = self._attack(clients[is_attacker], honest.updates)
+        updates = np.empty((len(clients), self.before.params.size), dtype=np.float32)
+        updates[~is_attacker], updates[is_attacker] = honest.updates, attacked.updates
+        return Trained(
+            updates,
+            _in_order(is_attacker, honest.buffers, attacked.buffers),
+            _in_order(is_attacker, honest.memory, attacked.memory),
+        )
+
+    def _attack(self, attackers: NDArray[np.intp], benign: NDArray[np.float32]) -> Trained:
+        """Return what the attackers send."""
+        world, attack = self.world, self.world.run.attack
+        train = attack.train or world.run.task.train
+        if attack.colludes:
+            trained = self._collude(attackers, train)
+        else:
+            trained = self._train_clients(attackers, world.attacking_examples, train)
+        known = {
+            "previous": self.before.previous,
+            "benign": benign,
+            "attackers": attackers,
+            "round": self.number,
+        }
+        if any(craft.needs("rehearsal") for craft in attack.crafts):
+            known["rehearsal"] = self._train_clients(attackers, world.honest_examples, train).updates
+        updates = trained.updates
+        for position, craft in enumerate(attack.crafts):
+            updates = craft(updates, **known, rng=world.stream("craft", self.number, position))
+        return trained._replace(updates=updates)
+
+    def _collude(self, attackers: NDArray[np.intp], train: Bound[Any]) -> Trained:
+        """Return the first attacker's update for all: on the examples of all, in the steps of one."""
+        world, leader, n = self.world, int(attackers[0]), len(attackers)
+        parts = [world.attacking_examples(client, self.number) for client in attackers.tolist()]
+        pooled = join_examples(*parts)
+        share = world.run.task.epochs * world.n_held(leader) / len(pooled[1])
+        alone = self.train(train, [self._shard(leader, pooled, epochs=share)])
+        return Trained(np.repeat(alone.updates, n, axis=0), alone.buffers * n, alone.memory * n)
+
+    def _reference(self, clients: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the server's own update, from its root examples, in as many steps as the median client.
+
+        With more steps the clients, each scaled to its length, would overshoot.
+        """
+        task, world = self.world.run.task, self.world
+        taken = [
+            n_steps_of(world.n_held(client), epochs=task.epochs, batch_size=task.batch_size)
+            for client in clients.tolist()
+        ]
+        examples = world.honest_examples(task.n_clients, self.number)
+        root = self._shard(task.n_clients, examples, n_steps=int(np.median(taken)))
+        return np.asarray(self.train(task.train, [root]).updates[0])
+
+    def defend(self, clients: NDArray[np.intp], sent: Trained, defence: Defence) -> Defended:
+        """Return what the server makes of the updates with this defence."""
+        world, before, rule = self.world, self.before, defence.aggregate
+        ids = self._ids(clients)
+        weights = [world.n_held(client) for client in clients.tolist()]
+        found = fitting(sent.updates, like=before.params, weights=weights, clients=ids)
+        found = replace(found, rows=replace(found.rows, explain=True))
+        return defend_screened(
+            with_buffers(found, base=before.buffers, sent=sent.buffers),
+            rule,
+            state=before.memory,
+            reference=self._reference(clients) if rule.needs("reference") else None,
+            rng=world.stream("rule", self.number),
+            watch=defence.watch,
+        )
+
+    def _ids(self, clients: NDArray[np.intp]) -> list[int]:
+        """Return the ids that clients show: their own, or those that whitewash a new one once expelled."""
+        ids: list[int] = clients.tolist()
+        remembered = self.before.memory.watch
+        if not self.world.run.attack.whitewashes or remembered is None:
+            return ids
+        burnt = {client for client, gone in zip(remembered.clients, remembered.expelled, strict=True) if gone}
+        n, malicious = self.world.run.task.n_clients, set(self.world.malicious.tolist())
+        return [
+            next(id for id in count(client, n) if id not in burnt) if client in malicious else client
+            for client in ids
+        ]
+
+    def _train_clients(
+        self, clients: NDArray[np.intp], examples: Callable[[int, int], Examples], train: Bound[Any]
+    ) -> Trained:
+        """Return what these clients send, each trained on its examples."""
+        if len(clients) == 0:
+            return Trained(np.empty((0, self.before.params.size), dtype=np.float32))
+        shards = [self._shard(client, examples(client, self.number)) for client in clients.tolist()]
+        return self.train(train, shards)
+
+    def _shard(self, client: int, examples: Examples, **steps: Any) -> Shard:
+        return self.world.shard(client, examples, self.number, memory=self.before.kept.get(client), **steps)
+
+    def train(self, train: Bound[Any], shards: list[Shard]) -> Trained:
+        """Return what these shards add to the global model."""
+        before, n_together, span = self.before, self.world.run.task.n_together, self.world.data.span
+        return self.crew.train(
+            train, before.params, shards, buffers=before.buffers, n_together=n_together, span=span
+        )
+
+    def evaluate(
+        self, params: NDArray[np.float32], buffers: Mapping[str, Array]
+    ) -> tuple[float, float | None, float | None]:
+        """Return the accuracy on the test examples, the share of the challenge that gets the target, and the
+        accuracy on the test examples as the minority has them.
+        """
+        world, predict = self.world, self.world.run.defence.predict
+
+        def share(x: Array, answer: Array | int) -> float:
+            answers = np.asarray(predict(self.crew.scores(params, buffers, x)))
+            return float((answers == answer).mean())
+
+        y, backdoor, minority = world.data.y_test, world.backdoor, world.minority_test
+        return (
+            share(world.data.x_test, y),
+            None if backdoor is None else share(backdoor.challenge, backdoor.target),
+            None if minority is None else share(minority, y),
+        )
+
+
+def _in_order(is_attacker: NDArray[np.bool_], honest: tuple[Any, ...], attacked: tuple[Any, ...]) -> Any:
+    """Return what honest clients and attackers have, in the order of all; None where one has nothing."""
+    queues = iter(honest), iter(attacked)
+    return tuple(next(queues[bad], None) for bad in is_attacker.tolist())
