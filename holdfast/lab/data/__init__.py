@@ -3,6 +3,7 @@
 from .cifar10 import cifar10
 from .dataset import Dataset, Pool, standardise
 from .digits import digits
+from .fashion_mnist import fashion_mnist
 from .minorities import dialect, inverted, reordered, turned
 from .phishing import phishing
 from .tables import phishing_urls, spambase, table
@@ -14,6 +15,7 @@ __all__ = [
     "cifar10",
     "dialect",
     "digits",
+    "fashion_mnist",
     "inverted",
     "phishing",
     "phishing_urls",

@@ -4,26 +4,22 @@ Krizhevsky, 2009, Learning Multiple Layers of Features from Tiny Images. The edg
 al., 2020, https://arxiv.org/abs/2007.05084: blue airplanes, each in four rotations, passed off as trucks.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._support.counting import check_whole
-from ...errors import DataError, InputError
+from ...errors import DataError
 from .dataset import Dataset, Pool
 from .folders import find_file, load_arrays
+from .images import Bytes, Published, check_counts, check_published, first_of_each_class, load_images
 from .pickles import unpickle_arrays
 
-__all__ = ["BATCHES", "check_published", "cifar10", "read_batches"]
-
-Bytes = NDArray[np.uint8]
+__all__ = ["BATCHES", "CIFAR10", "SUMS", "cifar10", "read_batches"]
 
 MEAN = np.array([0.4914, 0.4822, 0.4465], dtype=np.float32)
 SCALE = np.array([0.2470, 0.2435, 0.2616], dtype=np.float32)
-N_CLASSES = 10
 AIRPLANE = 0
 LEAKED = slice(140, 144)  # of the edge cases to test on: one photograph that is also among those to train on
 BATCHES = "cifar-10-batches-py"  # the folder of the original archive
@@ -39,6 +35,7 @@ SUMS: Mapping[str, str] = MappingProxyType(
         "southwest_test": "342bf7aeb7563a92388f0f93e2ce15f5b8c8e0f5ca3d00aa95151927d4febc9d",
     }
 )
+CIFAR10 = Published("cifar10", (32, 32, 3), SUMS)
 
 
 def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
@@ -46,13 +43,10 @@ def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
 
     Values are normalised by channel. The photograph that is in both parts of the pool is taken from its test.
     """
-    for name, count, most in (("n_train", n_train, 50_000), ("n_test", n_test, 10_000)):
-        check_whole(name, count, at_least=N_CLASSES, at_most=most)
-        if count % N_CLASSES:
-            raise InputError(f"{name} must be a multiple of {N_CLASSES}, as many of each class; got {count}")
+    check_counts(n_train=n_train, n_test=n_test, n_published=(50_000, 10_000))
     held = _images()
-    train, y_train = _first(n_train, held["train_images"], held["train_labels"])
-    test, y_test = _first(n_test, held["test_images"], held["test_labels"])
+    train, y_train = first_of_each_class(held["train_images"], held["train_labels"], count=n_train)
+    test, y_test = first_of_each_class(held["test_images"], held["test_labels"], count=n_test)
     return Dataset(
         normalise(train),
         y_train,
@@ -72,17 +66,6 @@ def normalise(images: Bytes) -> NDArray[np.float32]:
         np.divide(images[..., channel], 255 * SCALE[channel], out=x[:, channel])
         x[:, channel] -= MEAN[channel] / SCALE[channel]
     return x
-
-
-def check_published(arrays: Mapping[str, Bytes]) -> None:
-    """Raise unless the arrays are, bit for bit, those that were published under these names of SUMS."""
-    for name, array in arrays.items():
-        if (digest := hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()) != SUMS[name]:
-            raise DataError(
-                f"{name} of shape {array.shape} are not those that were published: their sha256 is"
-                f" {digest[:8]}..., and should be {SUMS[name][:8]}...; the file is damaged or another one:"
-                " get it again"
-            )
 
 
 def read_batches(read: Callable[[str], bytes]) -> dict[str, Bytes]:
@@ -110,32 +93,17 @@ def _images() -> dict[str, Bytes]:
     """Return images and labels, mapped from the .npy files that 'holdfast data get' installs, or read from
     the original Python batches, in the folder that torchvision unpacks.
     """
-    path = find_file("cifar10_train_images.npy", BATCHES, what="CIFAR-10", get="cifar10")
+    path = find_file(CIFAR10.files[0], BATCHES, what="CIFAR-10", get="cifar10")
     if path.is_dir():
         arrays = read_batches(lambda name: (path / name).read_bytes())
-        check_published(arrays)
+        check_published(arrays, sums=SUMS)
         return arrays
-    names = ("train_images", "train_labels", "test_images", "test_labels")
-    try:
-        return {name: np.load(path.with_name(f"cifar10_{name}.npy"), mmap_mode="r") for name in names}
-    except (ValueError, EOFError) as error:
-        raise DataError(f"{path.parent} must hold the arrays of CIFAR-10: {error}") from None
-
-
-def _first(count: int, images: Bytes, labels: Bytes) -> tuple[Bytes, Bytes]:
-    """Return the first images of each class, in their own order."""
-    if count == len(labels):
-        return images, labels
-    of_class = [np.flatnonzero(labels == label)[: count // N_CLASSES] for label in range(N_CLASSES)]
-    where = np.sort(np.concatenate(of_class))
-    if len(where) != count:
-        raise DataError(f"there are no {count // N_CLASSES} images of every class among these {len(labels)}")
-    return images[where], labels[where]
+    return load_images(path.parent, published=CIFAR10)
 
 
 def _southwest() -> Pool:
     what = "Southwest's airplanes of Wang et al., 2020"
     path = find_file("southwest_edge_case.npz", what=what, get="southwest")
     train, test = load_arrays(path, "train", "test")
-    check_published({"southwest_train": train, "southwest_test": test})
+    check_published({"southwest_train": train, "southwest_test": test}, sums=SUMS)
     return Pool(normalise(train), normalise(np.delete(test, LEAKED, axis=0)), AIRPLANE, n_views=4)

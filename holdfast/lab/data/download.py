@@ -13,6 +13,7 @@ from typing import BinaryIO
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+from ..._support.atomic import write_whole
 from ..._support.printable import printable
 from ...errors import DataError
 
@@ -21,6 +22,7 @@ __all__ = ["Remote", "UnreachableError", "fetch", "sha256_of"]
 CHUNK = 1 << 20
 SECONDS = 30  # without a byte
 NPM = "npm:"
+DEBIAN = "debian:"
 
 Seen = Callable[[int, int | None], None]  # bytes so far, and in all if that is known
 
@@ -31,7 +33,10 @@ class UnreachableError(DataError):
 
 @dataclass(frozen=True)
 class Remote:
-    """A file elsewhere: its address (https://..., or npm:package@version), and what is known of its bytes.
+    """A file elsewhere: its address, and what is known of its bytes.
+
+    The address is https://..., npm:package@version, or debian:package:/path for a file that a Debian package
+    puts on this machine.
 
     A sha256 is there only if it was computed from the real file; without one, the size is a rough one.
 
@@ -72,6 +77,8 @@ def fetch(remote: Remote, folder: Path, *, seen: Seen = lambda done, total: None
     if not path.is_file():
         if remote.address.startswith(NPM):
             _pack(remote, folder)
+        elif remote.address.startswith(DEBIAN):
+            _copy_installed(remote, path)
         else:
             os.replace(_download(remote, folder, seen), path)
     if remote.sha256 is not None and (digest := sha256_of(path)) != remote.sha256:
@@ -102,6 +109,16 @@ def _pack(remote: Remote, folder: Path) -> None:
         (folder / remote.name).unlink(missing_ok=True)
         said = (done.stderr or done.stdout).strip().splitlines() or ["it does not say why"]
         raise UnreachableError(f"npm could not get the package: {printable(' '.join(said[:2]), limit=300)}")
+
+
+def _copy_installed(remote: Remote, path: Path) -> None:
+    """Copy a file that a Debian package has put on this machine."""
+    package, _, place = remote.address.removeprefix(DEBIAN).partition(":")
+    try:
+        content = Path(place).read_bytes()
+    except OSError:
+        raise UnreachableError(f"{place} is not there; it comes with: apt install {package}") from None
+    write_whole(path, content)
 
 
 def _download(remote: Remote, folder: Path, seen: Seen) -> Path:

