@@ -40,7 +40,9 @@ class Diagnostics:
     """What a rule did in a round, for the operator of a server. Print it, or store `as_dict()`.
 
     Arrays have one entry per aggregated client, in the order of `clients`. The last group is measured
-    only for `defend(..., explain=True)`.
+    only for `defend(..., explain=True)`, which also measures what a rule of your own leaves out. Of such a
+    rule, `kept_fraction` is the share of the coordinates that its update moves, and `trimmed_share` is known
+    where that update is a trimmed mean or a median of the clients, masked or not; else it is None.
 
     >>> print(Diagnostics(rule="median", clients=(0, 1, 2), tolerates=1, covered=True))
     median: 3 clients aggregated

@@ -373,3 +373,11 @@ def test_diagnostics_name_the_clients_by_their_ids():
     result = defend(np.array(honest()), invariant, clients=list("abcdefgh"), explain=True)
     assert result.diagnostics.clients == tuple("abcdefgh")
     assert "       a" in str(result.diagnostics)
+
+
+def test_a_rule_that_returns_no_aggregate_is_told_what_to_return():
+    def forgetful(updates):
+        return np.mean(updates, axis=0)
+
+    with pytest.raises(InputError, match=r"forgetful returned ndarray; a rule returns Aggregate\(update\)"):
+        defend(np.array(honest()), forgetful)

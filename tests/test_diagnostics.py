@@ -1,8 +1,9 @@
 import json
 
 import numpy as np
+import pytest
 
-from holdfast import Diagnostics, defend, invariant, krum_trimmed_mean
+from holdfast import Aggregate, Diagnostics, defend, invariant, krum_trimmed_mean, median
 from holdfast.diagnostics import Dropped
 from holdfast.updates import rows_of
 
@@ -82,3 +83,85 @@ def test_a_reason_in_a_strangers_words_is_one_printable_line():
     assert str(drop).startswith(r"client eve\x1b[2J: wrong type: \nclient ann: fine\ud800nnn")
     assert str(drop).isprintable()
     assert len(drop.reason) < 300
+
+
+MEASURES = ("norms", "cosines", "opposed_share", "trimmed_share", "consistency")
+
+
+def own_median(updates):
+    return Aggregate(np.median(np.asarray(updates), axis=0))
+
+
+@pytest.mark.parametrize("n", [9, 10])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_rule_of_ones_own_is_measured_to_the_bit_as_ours_is(n, dtype):
+    base = [np.ones((40, 50), dtype), np.zeros(70, dtype)]
+    noise = np.random.default_rng(3).normal(size=(n, 2070)).astype(dtype)
+    models = [[base[0] + row[:2000].reshape(40, 50), base[1] + row[2000:]] for row in noise]
+    ours, own = (defend(models, rule, base=base, explain=True).diagnostics for rule in (median, own_median))
+    assert own.rule == "own_median"
+    for name in MEASURES:
+        np.testing.assert_array_equal(getattr(own, name), getattr(ours, name), err_msg=name)
+    assert own.kept_fraction == 1
+
+
+def test_a_masked_trimmed_mean_of_ones_own_is_recognised_and_one_that_trims_nothing_is_not():
+    updates = round_with_an_attacker().astype(np.float32)
+    updates[9] = -1e30  # a giant that is trimmed leaves no trace of rounding
+
+    def own_invariant(updates):
+        matrix = np.asarray(updates)
+        middle = np.sort(matrix, axis=0)[3:-3].mean(axis=0)
+        return Aggregate(middle * (np.abs(np.sign(matrix).sum(axis=0)) >= 6))
+
+    ours = defend(updates, invariant(tau=0.6, alpha=0.25), explain=True).diagnostics
+    own = defend(updates, own_invariant, explain=True).diagnostics
+    np.testing.assert_array_equal(own.trimmed_share, ours.trimmed_share)
+    assert own.kept_fraction == ours.kept_fraction < 1
+    for name in ("norms", "opposed_share", "consistency"):
+        np.testing.assert_array_equal(getattr(own, name), getattr(ours, name))
+
+    def largest(updates):
+        return Aggregate(np.asarray(updates).max(axis=0))
+
+    def mean(updates):
+        return Aggregate(np.asarray(updates).mean(axis=0))
+
+    for rule in (largest, mean):
+        assert defend(updates, rule, explain=True).diagnostics.trimmed_share is None
+
+
+def test_what_a_rule_says_itself_stands_and_the_rest_is_measured():
+    def frank(updates):
+        told = Diagnostics(rule="frank", clients=(), norms=np.arange(10.0), notes=("as told",))
+        return Aggregate(np.asarray(updates)[0], diagnostics=told)
+
+    said = defend(round_with_an_attacker(), frank, explain=True).diagnostics
+    assert said.norms.tolist() == list(range(10))
+    assert said.notes == ("as told",)
+    assert said.cosines[0] == pytest.approx(1)
+    assert defend(round_with_an_attacker(), own_median).diagnostics.norms is None
+
+
+def test_a_rule_of_ones_own_is_explained_where_lengths_overflow_and_where_nobody_moves():
+    huge = np.vstack([round_with_an_attacker(), np.full(500, 1e200)])
+    said = defend(huge, own_median, explain=True).diagnostics
+    assert len(said.norms) == 11
+    json.dumps(said.as_dict(), allow_nan=False)
+    still = defend(np.zeros((5, 4)), own_median, explain=True).diagnostics
+    assert still.kept_fraction == 0
+    assert still.cosines.tolist() == [0] * 5
+    assert still.trimmed_share is None
+
+
+def test_rows_that_a_rule_never_looked_at_are_dropped_all_the_same():
+    updates = round_with_an_attacker()
+    updates[4, 0] = np.nan
+    result = defend(updates, lambda updates: Aggregate(np.ones(500)), explain=True)
+    assert [drop.client for drop in result.diagnostics.dropped] == [4]
+    assert len(result.diagnostics.norms) == 9
+
+
+def test_a_rule_of_ones_own_whose_update_is_not_finite_leaves_the_model_explained_or_not():
+    result = defend(round_with_an_attacker(), lambda updates: Aggregate(np.full(500, np.nan)), explain=True)
+    assert not result.diagnostics.aggregated

@@ -9,7 +9,7 @@ from ..core import Aggregate
 from ..diagnostics import Diagnostics
 from ..updates.rows import Rows
 
-__all__ = ["outcome", "weighted_sum"]
+__all__ = ["measures", "outcome", "weighted_sum"]
 
 
 def weighted_sum(
@@ -22,21 +22,31 @@ def weighted_sum(
 
 def outcome(rule: str, rows: Rows, seen: kernels.Pass, *, state: Any = None, **said: Any) -> Aggregate:
     """Return the update in the clients' form, with what the pass measured and the rule says."""
-    measured: dict[str, Any] = {}
-    if seen.clients is not None:
-        found = seen.clients
-        lengths = np.sqrt(found.squares)
-        norms, length = lengths[:-1], lengths[-1]
-        with np.errstate(over="ignore", invalid="ignore"):  # of rows whose length overflows
-            products = norms * length
-        is_angle = (products > 0) & np.isfinite(products)
-        measured = {
-            "norms": norms,
-            "cosines": np.divide(found.dots, products, out=np.zeros_like(norms), where=is_angle),
-            "opposed_share": found.opposed / rows.dim,
-            "consistency": found.consistency,
-        }
-        if found.trimmed is not None:
-            measured["trimmed_share"] = found.trimmed / rows.dim
-    diagnostics = Diagnostics(rule=rule, clients=tuple(range(len(rows))), **measured, **said)
+    diagnostics = Diagnostics(rule=rule, clients=tuple(range(len(rows))), **measures(rows, seen), **said)
     return Aggregate(rows.layout.restored(seen.update), state, diagnostics)
+
+
+def measures(rows: Rows, seen: kernels.Pass) -> dict[str, Any]:
+    """Return what a pass measured of each client for Diagnostics; nothing if it was not asked to.
+
+    >>> from holdfast.updates import rows_of
+    >>> rows = rows_of(np.array([[3.0, 4.0], [0.0, 2.0]]), explain=True)
+    >>> measures(rows, kernels.combine(rows, np.array([0.0, 1.0])))["cosines"]
+    array([0.8, 1. ])
+    """
+    if seen.clients is None:
+        return {}
+    found = seen.clients
+    lengths = np.sqrt(found.squares)
+    norms, length = lengths[:-1], lengths[-1]
+    with np.errstate(over="ignore", invalid="ignore"):  # of rows whose length overflows
+        products = norms * length
+    is_angle = (products > 0) & np.isfinite(products)
+    trimmed = {} if found.trimmed is None else {"trimmed_share": found.trimmed / rows.dim}
+    return {
+        "norms": norms,
+        "cosines": np.divide(found.dots, products, out=np.zeros_like(norms), where=is_angle),
+        "opposed_share": found.opposed / rows.dim,
+        "consistency": found.consistency,
+        **trimmed,
+    }

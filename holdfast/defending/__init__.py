@@ -17,6 +17,7 @@ from ..updates.counts import balanced_counts
 from ..updates.forms import BUFFERS
 from ..updates.layout import Layout, NotFiniteError, Unfit
 from ..watching import N_HEARD, Watched
+from .measuring import measured
 from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
 from .screening import Screened, capped, fitting
 
@@ -153,7 +154,8 @@ def _ruled(
             ready = capped(ready, balanced_counts)
         given = {"weights": ready.weights, "clients": found.clients, "state": memory.rule}
         try:
-            result = bound.run(found.rows, **given, **inputs)
+            result = _in_form(bound, found.rows.layout, bound.run(found.rows, **given, **inputs))
+            said = measured(bound.name, found.rows, result)
         except NonFiniteError as error:  # found on the way: the rule runs once more without them
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
             continue
@@ -161,9 +163,8 @@ def _ruled(
             if not found.dropped and not found.expelled:
                 raise
             return unchanged(bound, found, memory, str(error), apply)
-        update = _in_form(bound, found.rows.layout, result.update)
         try:
-            return applied(bound, ready, replace(result, update=update), memory, apply)
+            return applied(bound, ready, replace(result, diagnostics=said), memory, apply)
         except NotFiniteError:
             return unchanged(bound, found, memory, "the next model would not be finite", apply)
     few = f"{len(found.clients)} clients are usable, {min_clients} are needed"
@@ -191,15 +192,18 @@ def _reference(found: Screened, reference: Any) -> Any:
     return params[0] if found.form.layout.is_single else params
 
 
-def _in_form(bound: Rule, layout: Layout, update: Any) -> Any:
-    """Return what a rule gave in the form of one update; a rule of one's own may give it flat."""
+def _in_form(bound: Rule, layout: Layout, result: Any) -> Aggregate:
+    """Return what a rule gave with its update in the form of one; a rule of one's own may give it flat."""
+    if not isinstance(result, Aggregate):
+        raise InputError(f"{bound.name} returned {type(result).__name__}; a rule returns Aggregate(update)")
     try:
-        layout.accept(update)
-        return update
+        layout.accept(result.update)
+        return result
     except Unfit as reason:
-        flat = np.asarray(update) if hasattr(update, "__array__") else np.empty(0)
+        flat = np.asarray(result.update) if hasattr(result.update, "__array__") else np.empty(0)
         if flat.shape == (layout.dim,) and flat.dtype.kind == "f":
-            return layout.restored(np.ascontiguousarray(flat, dtype=layout.compute_dtype))
+            flat = np.ascontiguousarray(flat, dtype=layout.compute_dtype)
+            return replace(result, update=layout.restored(flat))
         raise InputError(
             f"{bound.name} returned an update that does not fit: {reason}; a rule returns"
             " Aggregate(update) in the form of one client's update, or flat"

@@ -68,9 +68,9 @@ def applied(bound: Rule, found: Screened, result: Aggregate, before: Memory, app
         changes = {name: difference(new, found.own_buffers[name]) for name, new in buffers.items()}
         update = found.form.joined([update] if layout.is_single else update, changes)
     previous = layout.flat(result.update, name="update") if bound.needs("previous") else None
-    said = result.diagnostics or Diagnostics(rule=bound.name, clients=found.clients)
     memory = replace(before, rule=result.state, previous=previous)
-    return Defended(model, update, memory, _told(bound, found, said), buffers)
+    assert result.diagnostics is not None
+    return Defended(model, update, memory, _told(bound, found, result.diagnostics), buffers)
 
 
 def _moved_layers(layout: Layout, own: Sequence[Any], steps: Sequence[Any]) -> list[Any]:
