@@ -1,10 +1,20 @@
-"""The laboratory: tasks, attacks and defences, and `simulate`, which trains under attack."""
+"""The laboratory: tasks, attacks and defences, and what is done with them.
+
+`simulate` trains under attack, round by round. `compare` puts defences side by side over whole trainings,
+`probe` on the updates of one round, and `check` tells whether a rule of your own keeps what a rule promises.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from .choices import build_contest, build_run
 from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, WATCHES, attack_named, defence_named
 from .scenario import Attack, Defence, Run, Task
 from .simulation import Record, State, simulate
 from .tasks import SCALES, TASKS, task_named
+
+if TYPE_CHECKING:
+    from ..comparing import compare
 
 __all__ = [
     "ATTACKS",
@@ -22,7 +32,20 @@ __all__ = [
     "attack_named",
     "build_contest",
     "build_run",
+    "compare",
     "defence_named",
     "simulate",
     "task_named",
 ]
+
+#: What lies in rooms to the right is imported when it is first asked for.
+_HOMES = {"compare": "holdfast.comparing"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

@@ -10,7 +10,7 @@ from ...errors import InputError
 from ...lab.scenario import Defence, Run
 
 if TYPE_CHECKING:
-    from ...lab.probe import Probe
+    from ...lab.trained import Probe
 
 __all__ = ["clean_run", "probe_clean_run"]
 
@@ -31,7 +31,7 @@ def clean_run(run: Run, *, exposure: float = 0.0) -> Run:
 
 def probe_clean_run(run: Run, folder: Path | None = None, *, exposure: float = 0.0) -> Probe:
     """Return the model that the clean run ends with; a folder stores it, and saves training it again."""
-    from ...lab.probe import Probe
+    from ...lab.trained import Probe
     from ...lab.simulation import simulate
     from ...lab.simulation.world import build_world
     from ...runs.recording import final_state

@@ -13,7 +13,7 @@ from ...lab.scenario import Run
 from .clean import probe_clean_run
 
 if TYPE_CHECKING:
-    from ...lab.probe import Probe
+    from ...lab.trained import Probe
 
 __all__ = ["Landscape", "Slope", "landscape"]
 

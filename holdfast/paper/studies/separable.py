@@ -17,7 +17,7 @@ from ...lab.training import Trained
 from .clean import probe_clean_run
 
 if TYPE_CHECKING:
-    from ...lab.probe import Probe
+    from ...lab.trained import Probe
 
 __all__ = ["Separation", "nearest_in_hull", "separable_minima"]
 
