@@ -124,7 +124,7 @@ def test_tensorboard_gets_every_number_and_a_second_time_replaces_the_first(tmp_
         *_, result = track(run_and_record(RUN, tmp_path / "results"), tracker)
     found = EventAccumulator(str(tmp_path / "board" / RUN.key))
     found.Reload()
-    assert set(found.Tags()["scalars"]) == set(COLUMNS)
+    assert set(found.Tags()["scalars"]) == {*COLUMNS, "leak", "gain"}
     for name in found.Tags()["scalars"]:
         assert {event.step: event.value for event in found.Scalars(name)} == expected(result, name)
         assert len(found.Scalars(name)) == 3
