@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from .._support.lookup import nearest
+from ..errors import InputError
 from ..lab.choices import unattacked
 from ..lab.scenario import Run
 from .experiment import Cell, Experiment
@@ -11,8 +13,23 @@ __all__ = ["ATTACKED", "HONEST", "comparison"]
 ATTACKED, HONEST = "under attack", "no attack"
 
 
-def comparison(contest: Mapping[str, Sequence[Run]]) -> Experiment:
-    """Return the runs of each defence, one per seed, beside the same runs with honest clients only."""
+def comparison(contest: Mapping[str, Sequence[Run]], *, baseline: str | None = None) -> Experiment:
+    """Return the runs of each defence, one per seed, beside the same runs with honest clients only.
+
+    With a `baseline`, its document has the differences of all other defences to that one.
+
+    >>> from holdfast.lab.choices import build_contest
+    >>> contest = build_contest("digits", ["fedavg", "median"], attack="edge-case")
+    >>> comparison(contest, baseline="medain")
+    Traceback (most recent call last):
+    holdfast.errors.InputError: no defence 'medain' to compare with; did you mean 'median'? There are: fedavg,
+        median
+    """
+    if baseline is not None and baseline not in contest:
+        baseline = baseline.replace("-", "_")
+        if baseline not in contest:
+            hint, names = nearest(baseline, contest), ", ".join(contest)
+            raise InputError(f"no defence {baseline!r} to compare with; {hint}There are: {names}")
     cells = [
         Cell(
             defence,
@@ -30,4 +47,4 @@ def comparison(contest: Mapping[str, Sequence[Run]]) -> Experiment:
     task, attack = run.task, run.attack
     title = f"{task.name}: {attack.n_malicious} of {task.n_clients} clients attack ({attack.name})"
     note = f"{task.n_rounds} rounds, with {task.n_per_round} of {task.n_clients} clients each."
-    return Experiment(f"{task.name}-{attack.name}", title, "table", note, tuple(cells))
+    return Experiment(f"{task.name}-{attack.name}", title, "table", note, tuple(cells), baseline=baseline)

@@ -6,7 +6,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import mean, variance
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from .. import __version__
 from ..lab.scenario import Run
 from ..runs.records import OPTIONAL
 from ..runs.results import Result, find_result
+from .statistics import against, most_of, spread
 from .watched import watch_shown
 
 __all__ = [
@@ -92,6 +92,7 @@ class Experiment:
     axis: str | None = None  # of a figure: what its rows are values of
     studies: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     analyses: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    baseline: str | None = None  # the row that the others are compared with, seed by seed
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -174,10 +175,21 @@ def _shown(one: Experiment, found: Mapping[str, Result], scale: str) -> Document
         "axis": one.axis,
         "rows": list(one.rows),
         "columns": list(one.columns),
-        "cells": [_cell_shown(cell, found, scale) for cell in one.cells],
+        "cells": _compared([_cell_shown(cell, found, scale) for cell in one.cells], one.baseline),
         "studies": dict(one.studies),
         "analyses": dict(one.analyses),
+        "baseline": one.baseline,
     }
+
+
+def _compared(cells: list[Document], baseline: str | None) -> list[Document]:
+    """Return the cells; where there is a baseline, with their differences to its cell in the same column."""
+    by_column = {cell["column"]: cell for cell in cells if cell["row"] == baseline}
+    for cell in cells:
+        if cell["measured"] and cell["row"] != baseline and cell["column"] in by_column:
+            differences = against(cell, by_column[cell["column"]])
+            cell["measured"]["against"] = {"baseline": baseline, **differences}
+    return cells
 
 
 def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str) -> Document:
@@ -190,6 +202,7 @@ def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str) -> Document
         "measured": _measured(finished) if finished else None,
         "n_seeds": len(finished),
         "n_wanted": cell.n_wanted,
+        "seeds": [result.seed for result in finished],
         "scale": scale,
         "keys": [run.key for run in cell.runs],
     }
@@ -199,8 +212,10 @@ def _measured(results: Sequence[Result]) -> Document:
     """Return what the runs of a cell came to: after the last round, and over the last few."""
     numbers: Document = {}
     for name in ("accuracy", "attack_success", *_optional(results)):
-        numbers[name] = _spread([result.last(name) for result in results])
-        numbers[f"last{LAST}_{name}"] = _spread([_mean(result.series(name)[-LAST:]) for result in results])
+        most = most_of(name)
+        numbers[name] = spread([result.last(name) for result in results], most=most)
+        tails = [_mean(result.series(name)[-LAST:]) for result in results]
+        numbers[f"last{LAST}_{name}"] = spread(tails, most=most)
     return {
         **numbers,
         "kept_fraction": _mean([result.mean("kept_fraction") for result in results]),
@@ -232,16 +247,6 @@ def _run_shown(result: Result) -> Document:
     }
 
 
-def _spread(numbers: Sequence[float | None]) -> Document | None:
-    """Return how numbers, one per seed, lie apart; None where one is missing. The variance is a sample's."""
-    known = [number for number in numbers if number is not None]
-    if not known or len(known) < len(numbers):
-        return None
-    spread = variance(known) if len(known) > 1 else 0.0
-    ends = {"mean": mean(known), "low": min(known), "high": max(known)}
-    return {**ends, "std": spread**0.5, "variance": spread, "values": known}
-
-
 def _mean(numbers: Sequence[float | None]) -> float | None:
-    spread = _spread(numbers)
-    return None if spread is None else spread["mean"]
+    found = spread(numbers)
+    return None if found is None else found["mean"]

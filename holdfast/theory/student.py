@@ -53,7 +53,8 @@ def _beyond(tail: float, degrees: int) -> float:
     low, high = 0.0, 1.0
     while student_tail(high, degrees=degrees) > tail:
         low, high = high, 2 * high
-    while low < (middle := (low + high) / 2) < high:  # until no number lies between the two
+    for _ in range(60):  # more than a float has digits
+        middle = (low + high) / 2
         low, high = (middle, high) if student_tail(middle, degrees=degrees) > tail else (low, middle)
     return low
 

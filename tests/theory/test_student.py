@@ -20,7 +20,7 @@ def test_the_tail_is_scipys_for_every_number_of_degrees_and_both_signs(t):
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-300)
 
 
-@pytest.mark.parametrize("chance", [0.5, 0.6, 0.9, 0.95, 0.975, 0.995, 0.9999, 1e-9, 1e-6, 0.025])
+@pytest.mark.parametrize("chance", [0.5, 0.95, 0.975, 0.9999, 1e-9])
 def test_the_quantile_is_scipys_for_every_number_of_degrees(chance):
     found = [student_quantile(chance, degrees=degrees) for degrees in DEGREES]
     np.testing.assert_allclose(found, stats.t.ppf(chance, DEGREES), rtol=1e-10, atol=1e-15)
