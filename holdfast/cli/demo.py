@@ -34,14 +34,16 @@ def demo(
             " keeps it out?\nTen short trainings, about a minute ..."
         )
         from .._support.atomic import write_whole
+        from ..comparing.making import make_shown
         from ..paper.demo import DEFENCES, demo_experiments, findings
         from ..paper.experiment import document, runs_folder, runs_of
         from ..report.figures import draw_curves
         from ..report.pages import demo_page
-        from .making import make_with_progress
+        from .making import rounds_shown
 
         experiments, results = demo_experiments(seed=seed, n_rounds=rounds), out / "results"
-        make_with_progress(runs_of(experiments).values(), runs_folder(results))
+        runs = runs_of(experiments).values()
+        make_shown(runs, runs_folder(results), progress=rounds_shown())
         measured = document(experiments, results, scale="cpu")
         found = findings(experiments, measured)
         for one, verdicts in zip(measured["experiments"], found.verdicts, strict=True):

@@ -38,19 +38,38 @@ USES = {
 
 
 def list_command(
-    kind: Annotated[Kind, typer.Argument(help="What to list.")], as_json: options.Json = False
+    kind: Annotated[Kind | None, typer.Argument(help="What to list; of a file, by default all.")] = None,
+    own: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FILE", help="List what a Python file of your own holds: mine.py."),
+    ] = None,
+    as_json: options.Json = False,
 ) -> None:
     """Show all tasks, attacks, defences or watches, with every setting and its default."""
+    if kind is None and own is None:
+        raise typer.BadParameter(f"name one of {', '.join(Kind)}, or a file with --from", param_hint="KIND")
     with errors_shown():
         from ..lab.catalogue import list_choices
+        from ..lab.own import load_own
 
-        entries = list_choices(kind.value)
+        held = None if own is None else load_own(own)
+        kinds = [kind] if kind else list(Kind)
+        found = {one: list_choices(one.value, own=held) for one in kinds}
     if as_json:
-        typer.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
+        told = {one.value: [asdict(entry) for entry in entries] for one, entries in found.items()}
+        typer.echo(json.dumps(told if kind is None else told[kind.value], indent=2))
+        return
+    console = Console(highlight=False)
+    for one, entries in found.items():
+        if entries:
+            console.print(_table(one, entries))
+    if not any(found.values()):
+        console.print(f"{own} holds none: no Task, Attack, Defence or rule.", markup=False)
+    elif held is None:
+        for one, entries in found.items():
+            console.print(f"For example: {USES[one].format(entries[0].name)}", soft_wrap=True)
     else:
-        console = Console(highlight=False)
-        console.print(_table(kind, entries))
-        console.print(f"For example: {USES[kind].format(entries[0].name)}", soft_wrap=True)
+        console.print(f"For example: holdfast compare {own} --defences fedavg,NAME", soft_wrap=True)
 
 
 def _table(kind: Kind, entries: "list[Choice]") -> Table:

@@ -18,7 +18,7 @@ from ..lab.data.folders import VARIABLE
 if TYPE_CHECKING:
     from ..lab.choices import Numbers
 
-__all__ = ["Sampling", "numbers", "progress", "settings"]
+__all__ = ["Sampling", "check_report", "numbers", "progress", "settings"]
 
 #: How often progress is written where it is no bar.
 SECONDS = 30.0
@@ -32,7 +32,11 @@ class Sampling(StrEnum):
 
 
 TaskName = Annotated[
-    str, typer.Argument(metavar="TASK", help="The task to learn; see 'holdfast list tasks'.")
+    str,
+    typer.Argument(
+        metavar="TASK",
+        help="The task to learn, see 'holdfast list tasks'; or a Python file that holds one: mine.py.",
+    ),
 ]
 AttackName = Annotated[str, typer.Option("--attack", help="Parts joined by +; see 'holdfast list attacks'.")]
 Watch = Annotated[
@@ -59,6 +63,9 @@ Sampled = Annotated[
 Scale = Annotated[str, typer.Option(help="Size of the experiment: smoke, cpu or paper.")]
 Device = Annotated[str, typer.Option(help="Device to train on: cpu, cuda, mps.")]
 Out = Annotated[Path, typer.Option(help="Folder for results.")]
+Report = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a page to open in a browser: mine.html.")
+]
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -87,6 +94,17 @@ def numbers(
     from ..lab.choices import Numbers
 
     return Numbers(rounds, clients, per_round, malicious)
+
+
+def check_report(report: Path | None) -> None:
+    """Raise, before anything is run, if the page could not be made."""
+    if report is None:
+        return
+    from ..report import check_installed
+
+    check_installed("jinja2", "matplotlib")
+    if report.is_dir():
+        raise InputError(f"the report must be a file; {report} is a folder")
 
 
 @contextmanager

@@ -37,6 +37,7 @@ def run_command(
     scale: options.Scale = "cpu",
     device: options.Device = "cpu",
     out: options.Out = Path("results"),
+    report: options.Report = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue where the same run stopped.")] = False,
     trackers: Annotated[
         list[str] | None,
@@ -55,6 +56,7 @@ def run_command(
         from ..runs.recording import run_and_record
         from ..runs.tracking import track, tracker_named
 
+        options.check_report(report)
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
         names: Any = {"attack": attack, "defence": defence, "watch": watch, "scale": scale}
         run = build_run(task, settings=settings, numbers=counts, seed=seed, sampling=sampling.value, **names)
@@ -65,10 +67,17 @@ def run_command(
         with options.progress("rounds", run.task.n_rounds, quiet=as_json) as show, resuming:
             for result in results:
                 show(result.n_done, _news(result))
+        if report is not None:
+            from ..comparing.single import write_run
+
+            write_run(run, out, report)
     if as_json:
-        typer.echo(json.dumps(_as_dict(result) | {"folder": str(runs_folder(out))}))
-    else:
-        _show(run, result, runs_folder(out), Console(highlight=False))
+        files = {} if report is None else {"report": str(report)}
+        typer.echo(json.dumps(_as_dict(result) | {"folder": str(runs_folder(out))} | files))
+        return
+    _show(run, result, runs_folder(out), Console(highlight=False))
+    if report is not None:
+        typer.echo(f"Written: {report}")
 
 
 def _as_dict(result: "Result") -> dict[str, Any]:

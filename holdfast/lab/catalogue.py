@@ -2,17 +2,21 @@
 
 import inspect
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 from .. import aggregators
 from ..core import Bound
 from .choices import NUMBERS, numbers_of
 from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, WATCHES, attack_named, defence_named
+from .own import Own
 from .scenario import Attack, Task
 from .tasks import TASKS, base_name
 
-__all__ = ["Choice", "list_choices"]
+__all__ = ["KINDS", "Choice", "Kind", "list_choices"]
+
+Kind = Literal["tasks", "attacks", "defences", "watches"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: Defaults that only the task and the attack at hand can give.
 FROM_THE_RUN = {
@@ -40,17 +44,42 @@ class Choice:
     tasks: tuple[str, ...] = ()  # the tasks it is for; empty: for all
 
 
-def list_choices(kind: Literal["tasks", "attacks", "defences", "watches"]) -> list[Choice]:
+def list_choices(kind: Kind, *, own: Own | None = None) -> list[Choice]:
     """Return all tasks, parts of an attack's name, defences, or watches that may stand before a defence.
+
+    With `own`, those in a user's file, by the names they have there.
 
     >>> [entry.name for entry in list_choices("tasks")][:6]
     ['phishing', 'digits', 'phishing-urls', 'spambase', 'cifar10', 'twitter']
     """
+    if own is not None:
+        return list(_owned(kind, own))
     if kind == "tasks":
         return [_task(task) for task in TASKS.values()]
     if kind == "watches":
         return [Choice(name, _sentence(watch), dict(watch.settings)) for name, watch in WATCHES.items()]
     return list(_attacks() if kind == "attacks" else _defences())
+
+
+def _owned(kind: Kind, own: Own) -> Iterator[Choice]:
+    """Yield what a user's file holds of a kind."""
+    if kind == "tasks":
+        yield from (replace(_task(task), name=name) for name, task in own.tasks.items())
+    elif kind == "watches":
+        yield from (Choice(name, _sentence(one), dict(one.settings)) for name, one in own.watches.items())
+    elif kind == "attacks":
+        for name, attack in own.attacks.items():
+            numbers = {field: getattr(attack, field) for field in ("n_malicious", *NUMBERS["attack"])}
+            functions = [one for one in (attack.backdoor, attack.train, *attack.crafts) if one is not None]
+            what = _sentence(functions[0].function) if functions else ""
+            yield Choice(name, what, numbers | _named_settings(functions))
+    else:
+        for name, rule in own.rules.items():
+            required = {setting: FROM_THE_RUN.get(setting, "must be set") for setting in rule.missing}
+            yield Choice(name, _sentence(rule), {**dict(rule.settings), **required})
+        for name, defence in own.defences.items():
+            parts = [one for one in (defence.aggregate, defence.train, defence.watch) if one is not None]
+            yield Choice(name, _sentence(parts[0].function), _named_settings(parts))
 
 
 def _task(task: Task) -> Choice:

@@ -14,6 +14,7 @@ from ..._support.threads import n_threads
 from ...errors import InputError
 from ...lab.scenario import Run
 from ..recording import find_current
+from .here import make_here, travels
 from .local import make_locally
 from .on_ray import make_on_ray
 from .step import Step
@@ -35,10 +36,11 @@ def make_runs(
     """Make the runs that the folder does not hold yet, several at a time, and yield the news of all of them.
 
     The first run that cannot be made stops the others, with an InputError that names it, unless
-    `stop_at_error` is off: then its last news says why. By default there is one worker per core. With `ray`
-    they are actors of a Ray cluster: "ray" for the one at hand, else a new local one, or an address such as
-    "ray://host:10001"; the files still come into this folder, on this machine. A script that calls this needs
-    the usual `if __name__ == "__main__":`.
+    `stop_at_error` is off: then its last news says why. By default there is one worker per core; where no
+    worker could import a run's functions, as those of a notebook, all runs are made in this process. With
+    `ray` the workers are actors of a Ray cluster: "ray" for the one at hand, else a new local one, or an
+    address such as "ray://host:10001"; the files still come into this folder, on this machine. A script that
+    calls this needs the usual `if __name__ == "__main__":`.
 
     >>> list(make_runs([], Path("results")))
     []
@@ -56,7 +58,9 @@ def make_runs(
         return
     if n_workers is not None:
         check_whole("n_workers", n_workers, at_least=1)
-    if ray is None:
+    if ray is None and not all(map(travels, missing)):
+        news = make_here(missing, folder, device=device)
+    elif ray is None:
         n_workers = min(n_workers or n_threads(), len(missing))
         news = make_locally(missing, folder, n_workers=n_workers, device=device)
     else:

@@ -1,0 +1,166 @@
+"""Names from a Python file of the user's own."""
+
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from holdfast import InputError, factions, median
+from holdfast.lab import Attack, Defence, build_contest, build_run
+from holdfast.lab.own import load_own
+
+HEAD = """
+from functools import partial
+import numpy as np
+from holdfast import Aggregate, factions, invariant, median, rule
+from holdfast.lab import Attack, Defence, Task
+from holdfast.lab.data import digits
+from holdfast.lab.models import small_cnn
+from holdfast.lab.training import sgd
+
+task = Task("tiny", digits, small_cnn, partial(sgd, lr=0.1), n_clients=10, n_per_round=5, n_rounds=2)
+"""
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Return a function that writes a file under a name of its own, and forget what is imported of it."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+
+    def write(name, body, head=HEAD):
+        path = tmp_path / f"{name}.py"
+        path.write_text(head + dedent(body))
+        return str(path)
+
+    yield write
+    for name in set(sys.modules) - before:
+        if Path(getattr(sys.modules[name], "__file__", None) or "/").is_relative_to(tmp_path):
+            del sys.modules[name]
+
+
+def test_a_file_gives_names_to_what_it_holds(written):
+    own = load_own(
+        written(
+            "holds_all",
+            """
+            corner = Attack("in the corner", 2)
+            careful = factions(hearing=4)
+            strict = invariant(tau=0.9)
+            both = Defence("watched", median, watch=careful)
+            _private = Task("other", digits, small_cnn, partial(sgd, lr=0.1))
+
+            @rule
+            def middle(updates, *, share=0.5):
+                return Aggregate(np.quantile(np.asarray(updates), share, axis=0))
+            """,
+        )
+    )
+    assert list(own.tasks) == ["task"]
+    assert list(own.attacks) == ["corner"]
+    assert list(own.rules) == ["strict", "middle"]  # not those that it imports
+    assert list(own.watches) == ["careful"]
+    assert list(own.defences) == ["both"]
+
+
+def test_names_of_a_file_stand_where_ours_do(written):
+    where = written(
+        "named_parts",
+        """
+        corner = Attack("in the corner", 2)
+        careful = factions(hearing=4)
+
+        @rule
+        def middle(updates, *, n_malicious, share=0.5):
+            return Aggregate(np.quantile(np.asarray(updates), share, axis=0))
+        """,
+    )
+    run = build_run(where, attack="corner+sign-flip", defence="careful+named_parts.middle")
+    assert run.task.name == "tiny"
+    assert run.attack.name == "in the corner+sign-flip"
+    assert run.attack.n_malicious == 2
+    assert [craft.name for craft in run.attack.crafts] == ["sign_flip"]
+    assert run.defence.name == "careful+middle"
+    assert dict(run.defence.watch.settings)["hearing"] == 4
+    assert dict(run.defence.aggregate.settings) == {"n_malicious": 1, "share": 0.5}  # 2 of 10, 5 per round
+    assert build_run(where, attack=None).attack.name == "in the corner"
+    assert build_run(where, attack="in the corner", defence="middle", watch="careful").defence == run.defence
+    contest = build_contest(where, ["middle", "krum"], attack=None, settings={"share": 0.3})
+    assert dict(contest["middle"][0].defence.aggregate.settings)["share"] == 0.3
+    assert dict(contest["krum"][0].defence.aggregate.settings) == {"n_malicious": 1}
+
+
+def test_a_module_is_found_from_where_the_command_runs(written, tmp_path, monkeypatch):
+    written("in_the_folder", "small = task")
+    monkeypatch.chdir(tmp_path)
+    assert build_run("in_the_folder:task").task.name == "tiny"
+
+
+def test_what_is_edited_while_a_notebook_runs_counts(written):
+    body = "@rule\ndef mine(updates):\n    return Aggregate(np.asarray(updates).{}(axis=0))\n"
+    where = written("edited", body.format("mean"))
+    before = build_run(where, defence="mine")
+    assert build_run(where, defence="mine").key == before.key
+    written("edited", body.format("max"))
+    after = build_run(where, defence="mine")
+    assert after.key != before.key
+    rows = np.array([[1.0], [3.0]])
+    assert (before.defence.aggregate(rows).update, after.defence.aggregate(rows).update) == (2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "choices", "needed"),
+    [
+        ("task = None", {}, "holds no task: write task ="),
+        ("small = Task('s', digits, small_cnn, partial(sgd, lr=1))", {}, "2 tasks: write .*:task or .*:sm"),
+        ("", {"task": ":tsk"}, "holds no task 'tsk'; did you mean 'task'"),
+        ("", {"attack": None}, "holds no attack; name one with --attack"),
+        ("a = Attack('a', 1); b = Attack('b', 1)", {"attack": None}, "holds 2 attacks: a, b; name one"),
+        ("corner = Attack('c', 1)", {"attack": "cornre"}, "no attack 'cornre' .* did you mean 'corner'"),
+        ("corner = Attack('c', 1)", {"attack": "none+corner"}, "no attack 'none' on tiny"),
+        ("mine = invariant(tau=0.1)", {"defence": "mien"}, "no defence 'mien'; did you mean 'mine'"),
+        ("krum = invariant(tau=0.1)", {"defence": "krum"}, r"in .*\.py and in holdfast: write \w+\.krum"),
+        ("", {"scale": "smoke"}, "the scale 'smoke' is for the tasks that come with holdfast"),
+        ("1 / 0", {}, r"cannot be used \(line 11\): ZeroDivisionError: division by zero"),
+        ("exit(3)", {}, r"cannot be used \(line 11\): SystemExit: 3"),
+        ("import no_such_module", {}, r"cannot be used \(line 11\): ModuleNotFoundError: No module named"),
+        ("@rule\ndef bad(): ...", {}, r"cannot be used .*: a rule is called with \(updates\), then inputs"),
+        ("x = Task('t', digits, small_cnn, lambda params: 1)", {}, r"training is called with \(model, par"),
+        ("def broken(:", {}, r"cannot be used.*SyntaxError: invalid syntax"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_told_with_what_to_do(written, body, choices, needed, request):
+    where = written(f"wrong_{abs(hash(request.node.name))}", body)
+    with pytest.raises(InputError, match=needed):
+        build_run(where + choices.pop("task", ""), **choices)
+
+
+def test_a_file_that_cannot_be_a_module_is_refused(written, tmp_path):
+    for name, needed in (
+        ("my-task", "rename it to letters, digits and underscores"),
+        ("json", "has the name of another module, .*json.*: rename the file"),
+    ):
+        with pytest.raises(InputError, match=needed):
+            load_own(written(name, ""))
+    with pytest.raises(InputError, match="no module 'no_such_module'"):
+        build_run("no_such_module:task")
+    with pytest.raises(InputError, match="no file"):
+        build_run(str(tmp_path / "absent.py"))
+
+
+def test_values_stand_where_names_do():
+    task = build_run("digits").task
+    run = build_run(task, attack=Attack("some", 10), defence=median, watch=factions(hearing=2))
+    assert run.defence.name == "factions+median"
+    assert build_run(task, defence=Defence("mine", median)).defence.name == "mine"
+    contest = build_contest(task, {"middle": median, "krum": "krum"}, attack=Attack("some", 10))
+    assert {name: runs[0].defence.name for name, runs in contest.items()} == {
+        "middle": "middle",
+        "krum": "krum",
+    }
+    with pytest.raises(InputError, match="two defences are called median: name them"):
+        build_contest(task, [median, "median"])
+    with pytest.raises(InputError, match="factions\\+median has a watch already"):
+        build_run(task, defence=run.defence, watch=factions)
