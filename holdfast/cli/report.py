@@ -1,4 +1,4 @@
-"""holdfast report: what was measured, as one page, or as tables and figures."""
+"""holdfast report: what is stored, as one page, or as tables and figures."""
 
 import json
 from collections import Counter
@@ -17,7 +17,10 @@ __all__ = ["report_command"]
 def report_command(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[EXPERIMENT]...", help="Tables and figures; by default all."),
+        typer.Argument(
+            metavar="[EXPERIMENT|TASK]...",
+            help="Tables and figures of the paper, by default all; or a task, mine.py too, for all its runs.",
+        ),
     ] = None,
     results: Annotated[Path, typer.Option(help="The folder that 'holdfast reproduce' wrote to.")] = Path(
         "results"
@@ -36,20 +39,36 @@ def report_command(
     figure_format: Annotated[str, typer.Option(metavar="FORMAT", help="png, svg or pdf.")] = "png",
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON what was written.")] = False,
 ) -> None:
-    """Show what was measured beside what the paper prints. Nothing is run; what is missing is said to be."""
+    """Show what was measured: beside what the paper prints, or of a task. Nothing is run."""
     with errors_shown():
-        from ..paper.evidence import evidence
         from ..report.figures import draw_curves, draw_figures
         from ..report.tables import SUFFIXES
 
         _check_everything(results, format_, figure_format, drawn=figures is not None)
         path = out or Path(f"report{SUFFIXES[format_]}")
-        found = evidence(experiments or ["all"], results, scale=scale, n_seeds=seeds)
+        found = _found(experiments or ["all"], results, scale, seeds)
         _write(found, path, format_)
         drawn = []
         if figures is not None:
             drawn = [draw(found, figures, kind=figure_format) for draw in (draw_curves, draw_figures)]
     _say(found, path, [file for files in drawn for file in files], as_json=as_json)
+
+
+def _found(names: list[str], results: Path, scale: str, n_seeds: int) -> dict[str, Any]:
+    """Return what is stored of the paper's experiments or, if tasks are named, of all their runs."""
+    from ..lab.choices import build_run
+    from ..lab.own import is_own
+    from ..lab.tasks import TASKS
+    from ..paper.evidence import evidence
+    from ..paper.experiment import runs_folder
+    from ..paper.stored import stored_document
+    from ..runs.results import list_results
+
+    if not any(is_own(name) or name in TASKS for name in names):
+        return evidence(names, results, scale=scale, n_seeds=n_seeds)
+    tasks = [build_run(name).task.name for name in names]
+    runs, unusable = list_results(runs_folder(results))
+    return stored_document([run for run in runs if run.task in tasks], unusable=unusable)
 
 
 def _check_everything(results: Path, format_: str, figure_format: str, *, drawn: bool) -> None:

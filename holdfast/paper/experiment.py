@@ -22,6 +22,8 @@ __all__ = [
     "Experiment",
     "Printed",
     "document",
+    "measured_over",
+    "run_shown",
     "runs_folder",
     "runs_of",
     "stored_results",
@@ -161,7 +163,7 @@ def document(
         "scale": scale,
         "claims": judge(shown) if judge else [],
         "experiments": shown,
-        "runs": {key: _run_shown(result) for key, result in found.items()},
+        "runs": {key: run_shown(result) for key, result in found.items()},
         "unusable": unusable,
     }
 
@@ -199,7 +201,7 @@ def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str) -> Document
         "printed": None if cell.printed is None else asdict(cell.printed),
         "stands_in_for": cell.stands_in_for,
         "x": cell.x,
-        "measured": _measured(finished) if finished else None,
+        "measured": measured_over(finished) if finished else None,
         "n_seeds": len(finished),
         "n_wanted": cell.n_wanted,
         "seeds": [result.seed for result in finished],
@@ -208,8 +210,12 @@ def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str) -> Document
     }
 
 
-def _measured(results: Sequence[Result]) -> Document:
-    """Return what the runs of a cell came to: after the last round, and over the last few."""
+def measured_over(results: Sequence[Result]) -> Document:
+    """Return what the runs of a cell came to: after the last round, and over the last few.
+
+    >>> measured_over([])["accuracy"] is None
+    True
+    """
     numbers: Document = {}
     for name in ("accuracy", "attack_success", *_optional(results)):
         most = most_of(name)
@@ -229,7 +235,8 @@ def _optional(results: Iterable[Result]) -> list[str]:
     return [name for name in OPTIONAL if any(result.last(name) is not None for result in results)]
 
 
-def _run_shown(result: Result) -> Document:
+def run_shown(result: Result) -> Document:
+    """Return a run as a document has it: what it is, and its numbers round by round."""
     names = ("accuracy", "attack_success", "kept_fraction", "n_attackers", *_optional([result]))
     task, summary, watch = result.description["task"], result.summary, watch_shown(result)
     return {

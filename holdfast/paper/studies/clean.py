@@ -31,9 +31,9 @@ def clean_run(run: Run, *, exposure: float = 0.0) -> Run:
 
 def probe_clean_run(run: Run, folder: Path | None = None, *, exposure: float = 0.0) -> Probe:
     """Return the model that the clean run ends with; a folder stores it, and saves training it again."""
-    from ...lab.trained import Probe
     from ...lab.simulation import simulate
     from ...lab.simulation.world import build_world
+    from ...lab.trained import Probe
     from ...runs.recording import final_state
 
     clean = clean_run(run, exposure=exposure)
