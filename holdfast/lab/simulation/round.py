@@ -162,10 +162,12 @@ class Round:
         With more steps the clients, each scaled to its length, would overshoot.
         """
         task, world = self.world.run.task, self.world
-        taken = [
-            n_steps_of(world.n_held(client), epochs=task.epochs, batch_size=task.batch_size)
-            for client in clients.tolist()
-        ]
+        pace: Any = {
+            "epochs": task.epochs,
+            "batch_size": task.batch_size,
+            "smallest": world.smallest_batch,
+        }
+        taken = [n_steps_of(world.n_held(client), **pace) for client in clients.tolist()]
         examples = world.honest_examples(task.n_clients, self.number)
         root = self._shard(task.n_clients, examples, n_steps=int(np.median(taken)))
         return np.asarray(self.train(task.train, [root]).updates[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from itertools import cycle
@@ -87,6 +88,17 @@ class World:
         return join_examples(self.honest_examples(client, number), bad)
 
     @cached_property
+    def smallest_batch(self) -> int:
+        """The fewest examples that the network trains on: two where a BatchNorm sees one number of each."""
+        model = copy.deepcopy(self.model).train()
+        try:
+            with torch.no_grad():
+                model(self.x[:1])
+        except ValueError:
+            return 2
+        return 1
+
+    @cached_property
     def minority_test(self) -> Array | None:
         """The test examples as the minority has them; None where the task has no minority."""
         return None if self.run.task.minority is None else self._as_minority(self.data.x_test)
@@ -115,7 +127,14 @@ class World:
         task, (x, y) = self.run.task, examples
         rng = self.stream("batches", number, client)
         epochs = epochs or task.epochs
-        batches = schedule(len(y), epochs=epochs, batch_size=task.batch_size, rng=rng, n_steps=n_steps)
+        batches = schedule(
+            len(y),
+            epochs=epochs,
+            batch_size=task.batch_size,
+            rng=rng,
+            n_steps=n_steps,
+            smallest=self.smallest_batch,
+        )
         return Shard(x, y, batches, int(self.stream("train", number, client).integers(2**31)), memory)
 
     def n_held(self, client: int) -> int:

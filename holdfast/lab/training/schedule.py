@@ -49,9 +49,9 @@ class Trained(NamedTuple):
     memory: tuple[Kept | None, ...] = ()
 
 
-def n_steps_of(n_examples: int, *, epochs: float, batch_size: int) -> int:
+def n_steps_of(n_examples: int, *, epochs: float, batch_size: int, smallest: int = 1) -> int:
     """Return how many steps so many epochs take, at least one."""
-    return max(1, round(epochs * math.ceil(n_examples / batch_size)))
+    return max(1, round(epochs * _n_batches(n_examples, batch_size, smallest)))
 
 
 def schedule(
@@ -61,24 +61,40 @@ def schedule(
     batch_size: int,
     rng: np.random.Generator,
     n_steps: int | None = None,
+    smallest: int = 1,
 ) -> NDArray[np.intp]:
     """Return positions in batches, reshuffled each epoch; a fraction of an epoch is its share of steps.
 
     At least one step is taken: 0.1 epochs of 500 examples in batches of 64 are one step. With `n_steps`, that
-    many are taken instead, whatever `epochs` says.
+    many are taken instead, whatever `epochs` says. A last batch of fewer than `smallest` examples joins the
+    one before; whoever has fewer in all repeats them.
+
+    >>> schedule(5, epochs=1, batch_size=2, rng=np.random.default_rng(0), smallest=2)
+    array([[ 2,  4, -1],
+           [ 3,  0,  1]])
     """
     if n_examples < 1 or batch_size < 1 or not epochs > 0:
         raise InputError(
             "training needs examples, batches and epochs above 0;"
             f" got {n_examples} examples, batch_size={batch_size}, epochs={epochs}"
         )
+    if batch_size < smallest:
+        raise InputError(f"this network trains on {smallest} examples or more; got batch_size={batch_size}")
     if n_steps is None:
-        n_steps = n_steps_of(n_examples, epochs=epochs, batch_size=batch_size)
-    per_epoch = math.ceil(n_examples / batch_size)
+        n_steps = n_steps_of(n_examples, epochs=epochs, batch_size=batch_size, smallest=smallest)
     check_whole("n_steps", n_steps, at_least=1)
-    rows = []
-    for _ in range(math.ceil(n_steps / per_epoch)):
-        order = np.full(per_epoch * batch_size, -1)
-        order[:n_examples] = rng.permutation(n_examples)
-        rows.append(order.reshape(per_epoch, batch_size))
-    return np.concatenate(rows)[:n_steps]
+    per_epoch = _n_batches(n_examples, batch_size, smallest)
+    n_epochs = math.ceil(n_steps / per_epoch)
+    batches = np.full((n_epochs, per_epoch, batch_size + smallest - 1), -1)
+    ends = batch_size * np.arange(1, per_epoch)
+    for epoch in batches:
+        order = np.resize(rng.permutation(n_examples), max(n_examples, smallest))
+        for row, part in zip(epoch, np.split(order, ends), strict=True):
+            row[: len(part)] = part
+    return batches.reshape(n_epochs * per_epoch, -1)[:n_steps]
+
+
+def _n_batches(n_examples: int, batch_size: int, smallest: int) -> int:
+    """Return how many batches an epoch has."""
+    whole, rest = divmod(n_examples, batch_size)
+    return max(1, whole + (rest >= smallest))

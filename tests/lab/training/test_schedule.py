@@ -43,6 +43,25 @@ def test_the_generator_alone_decides():
     assert (drawn(50) != drawn(50, seed=1)).any()
 
 
+@pytest.mark.parametrize("n_examples", range(1, 12))
+def test_a_batch_that_is_too_small_joins_the_one_before(n_examples):
+    batches = drawn(n_examples, epochs=2, smallest=2)
+    sizes = (batches >= 0).sum(axis=1)
+    assert sizes.min() >= 2
+    assert sizes.max() <= 5
+    n_lost = n_examples % 4 == 1 and n_examples > 1
+    assert len(batches) == 2 * (-(-n_examples // 4) - n_lost)
+    counts = np.bincount(batches[batches >= 0], minlength=n_examples)
+    assert (counts == (4 if n_examples == 1 else 2)).all()  # a lone example stands in a batch twice
+    if n_examples % 4 != 1:
+        np.testing.assert_array_equal(batches[:, :4], drawn(n_examples, epochs=2))
+
+
+def test_batches_smaller_than_the_network_takes_are_refused():
+    with pytest.raises(InputError, match="trains on 2 examples or more; got batch_size=1"):
+        drawn(9, batch_size=1, smallest=2)
+
+
 @pytest.mark.parametrize("wrong", [{"n_examples": 0}, {"batch_size": 0}, {"epochs": 0}, {"epochs": np.nan}])
 def test_nothing_to_train_on_is_refused(wrong):
     with pytest.raises(InputError, match="training needs examples, batches and epochs above 0"):
