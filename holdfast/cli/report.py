@@ -103,10 +103,9 @@ def _say(found: dict[str, Any], path: Path, drawn: list[Path], *, as_json: bool)
         typer.echo(json.dumps({"file": str(path), "figures": list(map(str, drawn)), "claims": verdicts}))
         return
     said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+    claims = f"; of the claims: {said}" if said else ""
     console = Console(highlight=False)
-    console.print(
-        f"{len(found['experiments'])} experiments, {len(found['runs'])} runs; of the claims: {said}"
-    )
+    console.print(f"{len(found['experiments'])} experiments, {len(found['runs'])} runs{claims}")
     if found["unusable"]:
         key, reason = next(iter(found["unusable"].items()))
         text = f"{len(found['unusable'])} stored results cannot be used; the first is {key}: {reason}"

@@ -64,7 +64,9 @@ def list_choices(kind: Kind, *, own: Own | None = None) -> list[Choice]:
 def _owned(kind: Kind, own: Own) -> Iterator[Choice]:
     """Yield what a user's file holds of a kind."""
     if kind == "tasks":
-        yield from (replace(_task(task), name=name) for name, task in own.tasks.items())
+        for name, task in own.tasks.items():
+            found = _task(task)
+            yield replace(found, name=name, what=found.what.strip() or task.name)
     elif kind == "watches":
         yield from (Choice(name, _sentence(one), dict(one.settings)) for name, one in own.watches.items())
     elif kind == "attacks":
@@ -72,14 +74,15 @@ def _owned(kind: Kind, own: Own) -> Iterator[Choice]:
             numbers = {field: getattr(attack, field) for field in ("n_malicious", *NUMBERS["attack"])}
             functions = [one for one in (attack.backdoor, attack.train, *attack.crafts) if one is not None]
             what = _sentence(functions[0].function) if functions else ""
-            yield Choice(name, what, numbers | _named_settings(functions))
+            yield Choice(name, what or attack.name, numbers | _named_settings(functions))
     else:
         for name, rule in own.rules.items():
             required = {setting: FROM_THE_RUN.get(setting, "must be set") for setting in rule.missing}
             yield Choice(name, _sentence(rule), {**dict(rule.settings), **required})
         for name, defence in own.defences.items():
             parts = [one for one in (defence.aggregate, defence.train, defence.watch) if one is not None]
-            yield Choice(name, _sentence(parts[0].function), _named_settings(parts))
+            what = _sentence(parts[0].function) or defence.name
+            yield Choice(name, what, _named_settings(parts))
 
 
 def _task(task: Task) -> Choice:
