@@ -58,7 +58,7 @@ def watched(task: str, split: str, n_clients: int, seed: int, n_rounds: int) -> 
         found = float(state.memory.watch.evidence.max())
         if found > evidence:
             evidence, shared = found, record.verdicts.shared
-        expelled |= set(record.verdicts.of("expelled"))
+        expelled |= set(record.verdicts.named)
     return {"evidence": round(evidence, 3), "shared": shared, "expelled": len(expelled)}
 
 

@@ -72,7 +72,8 @@ def factions(
     other in their own ways. The memory holds each client's mean deviation on a secret `sample` of
     coordinates. A client is expelled when the evidence that it belongs to a faction is stronger than honest
     clients show in a share `false_alarms` of all trainings, and comes back when the evidence fades. Never are
-    more than half of the clients expelled. The mode "report" says all this, and changes nothing.
+    more than half of the clients expelled. The mode "report" names the same clients as suspected since that
+    round, and changes nothing.
 
     Before anything is applied there is a `hearing`, until clients were heard so often on average; who comes
     later has no say the first time. Should three or more be expelled at once in the first `rewind` rounds
@@ -118,7 +119,7 @@ def factions(
     )
     verdicts = Verdicts(
         after.round,
-        tuple(_verdicts(after, needed, known)),
+        tuple(_verdicts(after, needed, known, expels=mode == "expel")),
         hearing=holds,
         rewound=rewinds,
         shared=round(shared, 4),
@@ -208,16 +209,16 @@ def _judged(memory: ClientMemory, needed: float) -> ClientMemory:
     return replace(memory, since=since.astype(np.int32))
 
 
-def _verdicts(memory: ClientMemory, needed: float, known: Known | None) -> Iterator[Verdict]:
+def _verdicts(memory: ClientMemory, needed: float, known: Known | None, *, expels: bool) -> Iterator[Verdict]:
     """Yield what is to be said of each client; what is known of the first view is not computed again."""
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
     suspected = memory.evidence > FADED * needed
     places = map_of(memory.views[0], weights, memory.expelled | suspected, known=known)
     for position, client in enumerate(memory.clients):
         standing: Standing = "clear"
-        if memory.since[position]:
+        if memory.since[position] and expels:
             standing = "expelled"
-        elif suspected[position]:
+        elif memory.since[position] or suspected[position]:
             standing = "suspected"
         elif memory.looks[position] == 0 or memory.heard[position] < 2:
             standing = "too early to tell"

@@ -24,7 +24,7 @@ class Verdict:
     heard: int  # how often it took part
     false_alarm: float = 1.0
     faction: int | None = None  # the number of the faction that it votes with, the strongest first
-    since: int | None = None  # the round in which it was expelled
+    since: int | None = None  # the round in which it was expelled, or would have been by a watch that expels
     place: tuple[float, float] = (0.0, 0.0)  # on the map of clients: off the crowd, and within it
 
     def __str__(self) -> str:
@@ -65,8 +65,17 @@ class Verdicts:
         return tuple(verdict.client for verdict in self.clients if verdict.standing == standing)
 
     @property
+    def named(self) -> tuple[Any, ...]:
+        """The clients with enough evidence against them to be expelled, whether the watch expels or reports.
+
+        >>> Verdicts(7, (Verdict("bob", "suspected", heard=3, since=6),)).named
+        ('bob',)
+        """
+        return tuple(verdict.client for verdict in self.clients if verdict.since is not None)
+
+    @property
     def changed(self) -> tuple[Verdict, ...]:
-        """Those who were expelled in this very round."""
+        """Those whom the watch named in this very round."""
         return tuple(verdict for verdict in self.clients if verdict.since == self.round)
 
     def __str__(self) -> str:

@@ -100,9 +100,11 @@ def test_a_watch_that_only_reports_changes_no_bit_of_the_training():
     metrics, seen = run(strategy, 5)
     _, plain = run(robust(watch=None), 5)
     assert all(same(seen[number], plain[number]) for number in plain)
-    assert metrics[5]["holdfast-expelled-nodes"] == [*ATTACKERS]
+    assert metrics[5]["holdfast-expelled-nodes"] == []
+    assert metrics[5]["holdfast-suspected-nodes"] == [*ATTACKERS]
     assert metrics[5]["holdfast-dropped"] == 0
-    assert "client 101: expelled" in str(strategy.verdicts)
+    assert "client 101: suspected since round" in str(strategy.verdicts)
+    assert strategy.verdicts.named == tuple(ATTACKERS)
 
 
 def test_a_server_optimiser_takes_no_step_in_the_hearing():

@@ -132,8 +132,11 @@ def test_a_report_silences_nobody_and_says_the_same():
     rounds = all_clients(Federation(n=30, n_plotters=5))
     for one, other in zip(told(rounds, factions(mode="report")), told(rounds), strict=True):
         assert (dict(one.silenced), one.holds, one.rewinds, one.may_rewind) == ({}, False, False, False)
-        assert one.verdicts.clients[0].standing == other.verdicts.clients[0].standing or not other.holds
-    assert expelled(told(rounds, factions(mode="report"))[-1]) == {0, 1, 2, 3, 4}
+        assert one.verdicts.named == other.verdicts.named == other.verdicts.of("expelled")
+        assert [client.since for client in one.verdicts] == [client.since for client in other.verdicts]
+        assert expelled(one) == set()
+    assert one.verdicts.named == (0, 1, 2, 3, 4)
+    assert {client.standing for client in one.verdicts.clients[:5]} == {"suspected"}
 
 
 @pytest.mark.parametrize("hearing", [0, 1, 2.5, 6])

@@ -210,7 +210,7 @@ def test_a_report_never_changes_the_model(rule):
             with_it.model,
             with_it.state,
             without.state,
-            with_it.verdicts.of("expelled"),
+            with_it.verdicts.named,
         )
     assert set(found) == {0, 1, 2, 3, 4}
 

@@ -90,7 +90,7 @@ class Round:
         if verdicts is None:
             return {}
         # A client that whitewashes itself has several ids.
-        ids = np.array(verdicts.of("expelled"), dtype=np.intp)
+        ids = np.array(verdicts.named, dtype=np.intp)
         expelled = np.unique(ids % self.world.run.task.n_clients)
         guilty = np.isin(expelled, self.world.malicious)
         return {"n_found": int(guilty.sum()), "n_wronged": int((~guilty).sum())}
