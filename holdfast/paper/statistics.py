@@ -22,13 +22,13 @@ MOST_FLIPPED = 16
 def spread(numbers: Sequence[float | None], *, most: float = 1.0) -> dict[str, Any] | None:
     """Return how numbers, one per seed, lie apart; None where one is missing.
 
-    The variance is a sample's. The interval is Student's, of the mean, to 95 %: None for a single seed, and
-    without width where all seeds agree. It ends at 0 and at `most` (1, for shares), beyond which no mean can
-    lie; so cut, it covers the mean as often.
+    The variance is a sample's. The margin is Student's, to 95 %: None for a single seed, 0 where all seeds
+    agree. The interval is the mean ± the margin, cut at 0 and at `most` (1, for shares), beyond which no mean
+    can lie; so it covers the mean as often.
 
-    >>> found = spread([0.90, 0.94, 0.92])
-    >>> print(round(found["mean"], 4), [round(end, 4) for end in found["interval"]])
-    0.92 [0.8703, 0.9697]
+    >>> found = spread([0.90, 0.94, 0.98])
+    >>> print(round(found["margin"], 4), [round(end, 4) for end in found["interval"]])
+    0.0994 [0.8406, 1.0]
     """
     known = [number for number in numbers if number is not None]
     return _spread(known, 0.0, most) if known and len(known) == len(numbers) else None
@@ -99,12 +99,17 @@ def most_of(name: str) -> float:
 def _spread(values: Sequence[float], least: float, most: float) -> dict[str, Any]:
     n, middle = len(values), mean(values)
     own = variance(values) if n > 1 else 0.0
-    interval = None
-    if n > 1:
-        half = student_quantile((1 + CONFIDENCE) / 2, degrees=n - 1) * math.sqrt(own / n)
-        interval = [max(middle - half, least), min(middle + half, most)]
-    ends = {"mean": middle, "low": min(values), "high": max(values)}
-    return {**ends, "std": own**0.5, "variance": own, "interval": interval, "values": list(values)}
+    margin = student_quantile((1 + CONFIDENCE) / 2, degrees=n - 1) * math.sqrt(own / n) if n > 1 else None
+    return {
+        "mean": middle,
+        "low": min(values),
+        "high": max(values),
+        "std": own**0.5,
+        "variance": own,
+        "margin": margin,
+        "interval": None if margin is None else [max(middle - margin, least), min(middle + margin, most)],
+        "values": list(values),
+    }
 
 
 def _t_test(middle: float, own: float, n: int) -> float | None:

@@ -3,12 +3,12 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .._support.printable import printable
 from ..errors import InputError
+from .grids import in_markdown, latex_table, markdown_table
 
 __all__ = [
     "SUFFIXES",
@@ -26,21 +26,6 @@ Cell = Mapping[str, Any]
 
 NUMBERS = ("accuracy", "attack_success")
 NOT_MEASURED = "not measured"
-
-LONGEST = 2_000  # characters of a name or a note
-
-#: What means something to LaTeX and to Markdown, and how it is written instead.
-LATEX = {sign: f"\\{sign}" for sign in "%_&#${}"} | {
-    "\\": "\\textbackslash{}",
-    "~": "\\textasciitilde{}",
-    "^": "\\textasciicircum{}",
-    "<": "\\textless{}",
-    ">": "\\textgreater{}",
-    "±": "$\\pm$",
-    "α": "$\\alpha$",
-    "τ": "$\\tau$",
-}
-MARKDOWN = {"\\": "\\\\", "|": "\\|", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 #: How the file of a report in each format ends.
 SUFFIXES = {"html": ".html", "markdown": ".md", "csv": ".csv", "latex": ".tex", "json": ".json"}
@@ -100,18 +85,12 @@ def claims_text(claims: list[Mapping[str, Any]]) -> str:
     """Return what holds of the claims, as a Markdown table."""
     head = ("claim", "task", "verdict", "numbers", "scale")
     rows = [(f"{one['source']}: {one['text']}", *(str(one[name]) for name in head[1:])) for one in claims]
-    return _markdown_table([head, *rows])
-
-
-def _markdown_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return the rows, the first of which is the head."""
-    head, *rest = ([*map(_in_markdown, cells)] for cells in rows)
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *rest))
+    return markdown_table([head, *rows])
 
 
 def _markdown(experiment: Experiment, scale: str) -> str:
-    table = _markdown_table([["", *experiment["columns"]], *_grid(experiment)])
-    title, legend = _in_markdown(experiment["title"]), _in_markdown(_legend(experiment, scale))
+    table = markdown_table([["", *experiment["columns"]], *_grid(experiment)])
+    title, legend = in_markdown(experiment["title"]), in_markdown(_legend(experiment, scale))
     return f"### {title}\n\n{legend}\n\n{table}"
 
 
@@ -133,15 +112,8 @@ def _csv(experiment: Experiment, scale: str) -> str:
 
 
 def _latex(experiment: Experiment, scale: str) -> str:
-    head = " & ".join(["", *map(_in_latex, experiment["columns"])])
-    rows = [" & ".join(map(_in_latex, cells)) for cells in _grid(experiment)]
-    body = " \\\\\n".join([f"{head} \\\\\n\\midrule\n{rows[0]}", *rows[1:]] if rows else [head])
-    caption = _in_latex(f"{experiment['title']}. {_legend(experiment, scale)}")
-    columns = "l" * (1 + len(experiment["columns"]))
-    return (
-        f"\\begin{{table}}\n\\caption{{{caption}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n"
-        f"{body} \\\\\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
-    )
+    caption = f"{experiment['title']}. {_legend(experiment, scale)}"
+    return latex_table([["", *experiment["columns"]], *_grid(experiment)], caption=caption)
 
 
 FORMATS: Mapping[str, Callable[[Experiment, str], str]] = MappingProxyType(
@@ -182,18 +154,3 @@ def _spread(spread: Mapping[str, Any] | None, n_seeds: int) -> str:
 
 def _share(number: float) -> str:
     return f"{number:.3f}".removeprefix("0")
-
-
-def _in_latex(text: str) -> str:
-    """Return a text that LaTeX prints as it is, even where it would be an argument of the line before."""
-    written = "".join(LATEX.get(sign, sign) for sign in _on_one_line(text))
-    return "{}" + written if written.startswith(("[", "*")) else written
-
-
-def _in_markdown(text: str) -> str:
-    """Return a text that Markdown shows as it is: no HTML, no link, no further column."""
-    return "".join(MARKDOWN.get(sign, sign) for sign in _on_one_line(text)).replace("](", "]\\(")
-
-
-def _on_one_line(text: str) -> str:
-    return printable(" ".join(text.split()), limit=LONGEST)

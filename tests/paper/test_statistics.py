@@ -21,6 +21,7 @@ def test_the_interval_is_students(n):
     found = spread(values)
     expected = stats.t.interval(0.95, n - 1, loc=np.mean(values), scale=stats.sem(values))
     assert found["interval"] == pytest.approx(expected, rel=1e-10)
+    assert found["margin"] == pytest.approx((expected[1] - expected[0]) / 2, rel=1e-10)
     assert (found["low"], found["high"], found["values"]) == (min(values), max(values), values)
     assert found["variance"] == pytest.approx(np.var(values, ddof=1))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
@@ -33,16 +34,16 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
 
 
 def test_an_interval_ends_where_no_mean_can_lie():
-    low, high = spread([0.9, 1.0, 1.0])["interval"]
-    assert high == 1.0
-    assert low < 0.9
+    found = spread([0.9, 1.0, 1.0])
+    assert found["interval"] == [found["mean"] - found["margin"], 1.0]
+    assert found["mean"] + found["margin"] > 1
     assert spread([0, 1, 5], most=math.inf)["interval"][0] == 0
     assert spread([0, 1, 5], most=math.inf)["interval"][1] > 5
     assert paired([1.0, 1.0, 1.0], [0.0, 0.1, 0.0])["interval"][1] == 1.0
 
 
 def test_one_seed_has_no_interval_and_a_missing_number_no_spread():
-    assert spread([0.5])["interval"] is None
+    assert spread([0.5])["interval"] is spread([0.5])["margin"] is None
     assert spread([]) is spread([0.5, None]) is paired([0.5, None], [0.5, 0.5]) is paired([], []) is None
     alone = paired([0.5], [0.25])
     assert (alone["mean"], alone["interval"], alone["excludes_zero"]) == (0.25, None, False)
