@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -41,7 +42,9 @@ def make_shown(
 
 
 @contextmanager
-def progress_shown(total: int, *, stream: TextIO | None = None) -> Iterator[Callable[[int, str], None]]:
+def progress_shown(
+    total: int, *, what: str = "rounds", stream: TextIO | None = None
+) -> Iterator[Callable[[int, str], None]]:
     """Yield a function that shows progress: one line that changes, or in a log a line now and then.
 
     An interrupt is answered with a word about how to resume.
@@ -52,7 +55,7 @@ def progress_shown(total: int, *, stream: TextIO | None = None) -> Iterator[Call
     """
     line = _Line(sys.stderr if stream is None else stream)
     try:
-        yield lambda done, said: line.show(f"{done} of {total} rounds, {said}")
+        yield lambda done, said: line.show(f"{done} of {total} {what}, {said}")
     except KeyboardInterrupt:
         line.end("Stopped. All is stored up to the last checkpoint: the same call resumes.")
         raise
@@ -96,6 +99,5 @@ def _notebook_display() -> Any:
     shell = interactive.get_ipython() if interactive else None
     if shell is None or not hasattr(shell, "kernel"):
         return None
-    from IPython.display import display
-
+    display = import_module("IPython.display").display
     return display({"text/plain": ""}, raw=True, display_id=True)

@@ -97,8 +97,8 @@ def load_own(text: str) -> Own:
         if value.function.__module__.partition(".")[0] != __name__.partition(".")[0] or name != value.name
     }  # not ours, which a file imports
     watches = {name: value for name, value in _held(module, Watch) if name != value.name}
-    tasks, attacks, defences = (dict(_held(module, kind)) for kind in (Task, Attack, Defence))
-    return Own(text, module.__name__, tasks, attacks, defences, rules, watches)
+    tasks, attacks = dict(_held(module, Task)), dict(_held(module, Attack))
+    return Own(text, module.__name__, tasks, attacks, dict(_held(module, Defence)), rules, watches)
 
 
 def named_in(held: Mapping[str, T], name: str) -> T | None:

@@ -1,0 +1,125 @@
+"""What came out of a comparison: numbers, a table, a figure, a page."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from .._support.atomic import write_whole
+from ..errors import InputError
+from ..paper.comparison import ATTACKED
+from ..paper.experiment import Document
+from ..report.comparisons import comparison_text
+from ..report.curves import curves
+from ..report.pages import results_page
+
+__all__ = ["Comparison"]
+
+#: What is told of a defence: [its name] the cell (under attack, without), and the number in the cell.
+NUMBERS = {
+    "accuracy": (0, "accuracy"),
+    "minority_accuracy": (0, "minority_accuracy"),
+    "attack_success": (0, "attack_success"),
+    "n_found": (0, "n_found"),
+    "n_wronged": (0, "n_wronged"),
+    "honest_accuracy": (1, "accuracy"),
+    "honest_minority_accuracy": (1, "minority_accuracy"),
+    "honest_success": (1, "attack_success"),
+    "honest_n_wronged": (1, "n_wronged"),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Defences side by side, under an attack and without it. Made by `holdfast.lab.compare`.
+
+    `print` shows it, a notebook too.
+    """
+
+    document: Document  # as reports take it: experiments, cells, runs, all plain values
+    baseline: str | None = None  # the defence that the others are compared with, seed by seed
+
+    @property
+    def experiment(self) -> Document:
+        """The table behind it: one row per defence, under attack and without."""
+        (experiment,) = self.document["experiments"]
+        found: Document = experiment
+        return found
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of each defence's runs."""
+        return [self.document["runs"][key]["seed"] for key in self.experiment["cells"][0]["keys"]]
+
+    @cached_property
+    def standings(self) -> list[dict[str, Any]]:
+        """The numbers of each defence over the seeds, and the keys of the runs behind them."""
+        by_row: dict[str, list[Document]] = {}
+        for cell in self.experiment["cells"]:
+            by_row.setdefault(cell["row"], []).append(cell)
+        return [
+            {
+                "defence": defence,
+                **{
+                    name: cells[place]["measured"][number]
+                    for name, (place, number) in NUMBERS.items()
+                    if number in cells[place]["measured"]
+                },
+                "attacked": cells[0]["keys"],
+                "honest": cells[1]["keys"],
+            }
+            for defence, cells in by_row.items()
+        ]
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """What was measured, one dictionary per run and round; a column that a run lacks is None."""
+        runs = self.document["runs"]
+        names = dict.fromkeys(name for run in runs.values() for name in run["series"])
+        return [
+            {
+                "defence": cell["row"],
+                "attacked": cell["column"] == ATTACKED,
+                "seed": runs[key]["seed"],
+                "round": number,
+                **{name: runs[key]["series"].get(name, [None] * number)[number - 1] for name in names},
+            }
+            for cell in self.experiment["cells"]
+            for key in cell["keys"]
+            for number in range(1, runs[key]["n_rounds"] + 1)
+        ]
+
+    def table(self) -> str:
+        """Return the numbers of all defences as plain text."""
+        return comparison_text(self.experiment, "text")
+
+    def to_latex(self) -> str:
+        """Return the same table for LaTeX."""
+        return comparison_text(self.experiment, "latex")
+
+    def to_pandas(self) -> Any:
+        """Return the records as a pandas DataFrame."""
+        if find_spec("pandas") is None:
+            raise InputError("pandas is not installed: pip install pandas, or take .records as they are")
+        return import_module("pandas").DataFrame(self.records)
+
+    def figure(self, *, attacked: bool = True) -> Any:
+        """Return accuracy and attack success by round, under attack or without, as a matplotlib figure."""
+        runs = self.document["runs"]
+        cells = [cell for cell in self.experiment["cells"] if (cell["column"] == ATTACKED) == attacked]
+        lines = {cell["row"]: [runs[key]["series"] for key in cell["keys"]] for cell in cells}
+        return curves(lines, title=f"{self.experiment['title']} ({cells[0]['column']})")
+
+    def page(self, path: str | Path) -> Path:
+        """Write everything as one HTML page, and return where it is."""
+        write_whole(Path(path), results_page(self.document, title="Defences side by side").encode())
+        return Path(path)
+
+    def __repr__(self) -> str:
+        """Return the table."""
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return comparison_text(self.experiment, "html")
