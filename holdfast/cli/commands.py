@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import advise, aggregate, compare, data, listing, report, reproduce, results, run, theory
+from . import advise, aggregate, check, compare, data, listing, probe, report, reproduce, results, run, theory
 from .demo import demo
 
 __all__ = ["app"]
@@ -20,11 +20,13 @@ app = typer.Typer(
 app.command()(demo)
 app.command("run")(run.run_command)
 app.command("compare")(compare.compare_command)
+app.command("probe")(probe.probe_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("list")(listing.list_command)
 app.command("report")(report.report_command)
 app.command("aggregate")(aggregate.aggregate_command)
 app.command("advise")(advise.advise_command)
+app.command("check")(check.check_command)
 app.add_typer(results.app, name="results")
 app.add_typer(theory.app, name="theory")
 app.add_typer(data.app, name="data")

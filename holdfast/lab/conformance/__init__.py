@@ -1,0 +1,80 @@
+"""The contract of a rule, and whether a rule keeps it: anybody's, or ours."""
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..._support.printable import printable
+from ...core import Aggregate, Rule, bind
+from .averaging import plain_averaging
+from .certificate import Certificate, Clause, failed
+from .conduct import form, ids, order, repeats, scale, settings
+from .growth import memory, time_growth
+from .resistance import collusion, hostile_rows, one_client, weights
+from .rounds import Undecided
+
+__all__ = ["Certificate", "Clause", "check"]
+
+#: The contract, by the names of its clauses. The first one runs before a rule could have seen anything.
+CONTRACT: dict[str, Callable[[Rule], Clause]] = {
+    "repeats": repeats,
+    "form": form,
+    "order": order,
+    "ids": ids,
+    "scale": scale,
+    "settings": settings,
+    "hostile rows": hostile_rows,
+    "plain averaging": plain_averaging,
+    "one client": one_client,
+    "collusion": collusion,
+    "sample counts": weights,
+    "memory": memory,
+    "time": time_growth,
+}
+
+
+def check(rule: Rule | Callable[..., Aggregate], *, timed: bool = True) -> Certificate:
+    """Return how a rule meets the contract: tried on made-up rounds, always the same ones.
+
+    What is bounded is bounded on these rounds: a failure is a proof, a pass is none. `timed` also measures
+    how the time grows, the one clause that is not the same in every run.
+
+    >>> from holdfast import fedavg, median
+    >>> check(median, timed=False).passed
+    True
+    >>> check(fedavg, timed=False).failures
+    ('plain averaging', 'one client', 'collusion', 'sample counts')
+    """
+    bound = bind(rule)
+    bound.check_complete()
+    with _quiet():
+        clauses = [_found(name, judge, bound) for name, judge in CONTRACT.items() if timed or name != "time"]
+    return Certificate(repr(bound), tuple(clauses))
+
+
+def _found(name: str, judge: Callable[[Rule], Clause], rule: Rule) -> Clause:
+    """Return the clause; a rule that raises fails it."""
+    try:
+        return judge(rule)
+    except Undecided as reason:
+        return failed(name, f"a round is not aggregated: {reason}")
+    except Exception as error:
+        return failed(name, f"raises {type(error).__name__}: {printable(error, limit=200)}")
+
+
+@contextmanager
+def _quiet() -> Iterator[Any]:
+    """Keep what rounds that are meant to go wrong would say out of the logs."""
+    log = logging.getLogger("holdfast")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
