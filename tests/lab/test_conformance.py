@@ -236,6 +236,16 @@ def wrong_shape(updates):
 
 
 @rule
+def stays_where_it_is(updates):
+    return Aggregate(0 * middle(matrix_of(updates)))
+
+
+@rule
+def goes_backwards(updates):
+    return Aggregate(-middle(matrix_of(updates)))
+
+
+@rule
 def raises_by_itself(updates):
     raise RuntimeError("not today")
 
@@ -266,6 +276,8 @@ BAD = {
     forgets_the_aggregate: "form",
     wrong_shape: "form",
     raises_by_itself: "form",
+    stays_where_it_is: "honest step",
+    goes_backwards: "honest step",
 }
 
 
@@ -315,6 +327,24 @@ def test_doubles_out_of_floats_and_careless_settings_are_notes():
     assert found["form"].verdict == "note"
     assert "float64 out" in found["form"].sentence
     assert found["settings"].sentence == "takes share=-1.0 without an error"
+
+
+def test_an_alpha_that_is_no_share_of_trimmed_values_promises_nothing():
+    @rule
+    def smoothed(updates, *, alpha=0.9):
+        return Aggregate(middle(matrix_of(updates)) * np.float32(alpha))
+
+    assert check(smoothed, timed=False).passed
+    some = check(smoothed(alpha=0.49), timed=False)["collusion"]
+    assert some.sentence == "withstands 4 of 10 and 9 of 20 who collude; it is set for 4 and 9"
+
+    @rule
+    def trims_less(updates, *, alpha=0.3):
+        return Aggregate(trimmed_mean(matrix_of(updates), alpha=alpha / 3).update)
+
+    found = check(trims_less, timed=False)["collusion"]
+    assert found.verdict == "note"
+    assert found.sentence == "withstands 1 of 10 and 2 of 20 who collude; it is set for 3 and 6"
 
 
 def test_a_plain_function_is_checked_too_and_settings_must_be_complete():

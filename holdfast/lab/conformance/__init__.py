@@ -12,7 +12,7 @@ from ..._support.printable import printable
 from ...core import Aggregate, Rule, bind
 from .averaging import plain_averaging
 from .certificate import Certificate, Clause, failed
-from .conduct import form, ids, order, repeats, scale, settings
+from .conduct import form, honest_step, ids, order, repeats, scale, settings
 from .growth import memory, time_growth
 from .resistance import collusion, hostile_rows, one_client, weights
 from .rounds import Undecided
@@ -27,6 +27,7 @@ CONTRACT: dict[str, Callable[[Rule], Clause]] = {
     "ids": ids,
     "scale": scale,
     "settings": settings,
+    "honest step": honest_step,
     "hostile rows": hostile_rows,
     "plain averaging": plain_averaging,
     "one client": one_client,

@@ -13,8 +13,10 @@ from ...defending import defend
 from .certificate import Clause, failed, noted, passed
 from .rounds import Crowd, answer, crowd, decided, directions, distance, is_near
 
-__all__ = ["form", "ids", "order", "repeats", "scale", "settings"]
+__all__ = ["form", "honest_step", "ids", "order", "repeats", "scale", "settings"]
 
+#: A result that points less than this where honest clients point, without an attacker, has lost its way.
+LEAST_COSINE = 0.3
 #: How often a rule that draws is asked the same, to see what its chance alone does.
 N_DRAWS = 16
 
@@ -154,6 +156,22 @@ def scale(rule: Rule) -> Clause:
     if not moves:
         return noted("scale", "scales with the rows, but does not move with them: zero is special", **numbers)
     return passed("scale", "scales with the rows, and moves with them", **numbers)
+
+
+def honest_step(rule: Rule) -> Clause:
+    """Find out whether the result goes where honest clients go, when there are no others."""
+    sent = crowd()
+    found, length = answer(rule, sent), float(np.linalg.norm(sent.center))
+    along = float(found @ sent.center) / length
+    cosine = along / max(float(np.linalg.norm(found)), 1e-300)
+    numbers = {"cosine": cosine, "kept": along / length}
+    if cosine < LEAST_COSINE:
+        return failed(
+            "honest step", f"honest clients go one way, the result another: cosine {cosine:.2f}", **numbers
+        )
+    return passed(
+        "honest step", f"goes where honest clients go: cosine {cosine:.2f} with their mean", **numbers
+    )
 
 
 def settings(rule: Rule) -> Clause:

@@ -1,6 +1,6 @@
 """What attackers can do to a rule: with rows no rule expects, alone, together, and with sample counts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, product
 from typing import Any
@@ -108,21 +108,23 @@ def collusion(rule: Rule) -> Clause:
     """Find out how many clients that send the same it takes to break or stop a rule, of ten and of twenty."""
     crowds = {n: crowd(n) for n in (N, 2 * N)}
     found = {n: _withstood(rule, honest) for n, honest in crowds.items()}
-    told = {n: _told(rule, honest) for n, honest in crowds.items()}
+    promised = {n: _promised(rule, honest) for n, honest in crowds.items()}
+    asked = promised if None not in promised.values() else {n: _trimmed(rule, n) for n in crowds}
     stopped = [n_stopping for held, n_stopping in found.values() if n_stopping <= held]
-    sentence = (
-        "withstands " + " and ".join(f"{held} of {n}" for n, (held, _) in found.items()) + " who collude"
-    )
-    if None not in told.values():
-        sentence += f"; it says {' and '.join(map(str, told.values()))}"
+    sentence = f"withstands {' and '.join(f'{held} of {n}' for n, (held, _) in found.items())} who collude"
+    if None not in asked.values():
+        sentence += f"; it is set for {' and '.join(map(str, asked.values()))}"
     if stopped:
         sentence += f"; {' and '.join(map(str, stopped))} can leave nothing of the honest step"
     numbers: dict[str, float] = {}
     for n, (held, n_stopping) in found.items():
-        numbers |= {f"of_{n}": held, f"stopped_of_{n}": n_stopping}
-        numbers |= {} if told[n] is None else {f"said_of_{n}": told[n] or 0}
-    short = any(held < max(1, told[n] or 1) for n, (held, _) in found.items())
-    return (failed if short else noted if stopped else passed)("collusion", sentence, **numbers)
+        numbers |= {f"of_{n}": held, f"stopped_of_{n}": n_stopping, f"set_of_{n}": asked[n] or 0}
+
+    def falls_short(of: Mapping[int, int | None]) -> bool:
+        return any(held < max(1, of[n] or 1) for n, (held, _) in found.items())
+
+    verdict = failed if falls_short(promised) else noted if stopped or falls_short(asked) else passed
+    return verdict("collusion", sentence, **numbers)
 
 
 def _withstood(rule: Rule, honest: Crowd) -> tuple[int, int]:
@@ -138,21 +140,23 @@ def _withstood(rule: Rule, honest: Crowd) -> tuple[int, int]:
                 result = answer(rule, attacked(honest, push, size, n_attackers))
             except Undecided:
                 return n_attackers - 1, min(n_stopping, n_attackers)
-            left = float(result @ unmoved / (unmoved @ unmoved))
+            left = float(result @ unmoved / max(unmoved @ unmoved, 1e-300))
             if distance(result, unmoved, honest) > BOUND or left < -NOTHING:
                 return n_attackers - 1, n_stopping
             n_stopping = min(n_stopping, n_attackers) if left <= NOTHING else n_stopping
     return n - 1, n_stopping
 
 
-def _told(rule: Rule, honest: Crowd) -> int | None:
-    """Return how many attackers the rule is set for, or says that it tolerates; None if it does not say."""
-    known = dict(rule.settings)
-    if "n_malicious" in known:
-        return int(known["n_malicious"])
-    if "alpha" in known:
-        return trim_count(known["alpha"], len(honest.rows))
-    return decided(rule, honest).diagnostics.tolerates
+def _promised(rule: Rule, honest: Crowd) -> int | None:
+    """Return how many attackers the rule is told of, or says that it tolerates; None if it does not say."""
+    told = dict(rule.settings).get("n_malicious")
+    return decided(rule, honest).diagnostics.tolerates if told is None else int(told)
+
+
+def _trimmed(rule: Rule, n: int) -> int | None:
+    """Return how many values a setting `alpha` would trim at each end; what else it may mean is its own."""
+    alpha = dict(rule.settings).get("alpha")
+    return trim_count(alpha, n) if isinstance(alpha, float) and 0 <= alpha < 0.5 else None
 
 
 def weights(rule: Rule) -> Clause:
