@@ -47,6 +47,7 @@ def test_a_file_is_listed(mine):
 def test_a_file_is_run_with_a_page_and_a_tracker(mine, tmp_path):
     pytest.importorskip("tensorboard", reason="tensorboard is not installed")
     words = ("run", mine, "--attack", "corner", "--defence", "mine_own.middle", "--watch", "factions", *FEW)
+    words = (*words, "--set", "hearing=0")
     page, logs = tmp_path / "mine.html", tmp_path / "logs"
     found = told(*words, "--out", tmp_path, "--report", page, "--track", f"tensorboard:{logs}")
     assert found["report"] == str(page)
