@@ -68,6 +68,6 @@ ROLES: Mapping[str, Role] = MappingProxyType(
         "augmentation": Role(("examples",), {"rng": _RNG}),
         "minority": Role(("examples",), {"data": "the data set, for what only all examples tell"}),
         "prediction": Role(("scores",), {}),
-        "study": Role(("run", "folder"), {}),
+        "study": Role(("run", "folder"), {"progress": "told how many steps are done, and what comes next"}),
     }
 )

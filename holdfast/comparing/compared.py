@@ -2,18 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from .._support.atomic import write_whole
-from ..errors import InputError
 from ..paper.comparison import ATTACKED
 from ..paper.experiment import Document
 from ..report.comparisons import comparison_text
 from ..report.curves import curves
 from ..report.pages import results_page
+from .frames import data_frame
 
 __all__ = ["Comparison"]
 
@@ -101,9 +99,7 @@ class Comparison:
 
     def to_pandas(self) -> Any:
         """Return the records as a pandas DataFrame."""
-        if find_spec("pandas") is None:
-            raise InputError("pandas is not installed: pip install pandas, or take .records as they are")
-        return import_module("pandas").DataFrame(self.records)
+        return data_frame(self.records)
 
     def figure(self, *, attacked: bool = True) -> Any:
         """Return accuracy and attack success by round, under attack or without, as a matplotlib figure."""

@@ -68,7 +68,7 @@ def test_records_become_a_frame(found):
 
 
 def test_without_pandas_the_records_are_still_there(found, monkeypatch):
-    monkeypatch.setattr("holdfast.comparing.compared.find_spec", lambda name: None)
+    monkeypatch.setattr("holdfast.comparing.frames.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install pandas, or take \.records"):
         found.to_pandas()
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._support.arrays import UNREADABLE, read_arrays
 from ..._support.counting import check_whole
-from ...errors import InputError
+from ...errors import DataError, InputError
 from ..lazy_torch import Tensor, nn, torch
 
 __all__ = [
     "build_network",
     "cifar_cnn",
     "flat_params",
+    "load_model",
     "load_params",
     "lstm",
     "mlp",
@@ -123,6 +126,29 @@ def resnet18(
     if weights is not None:
         load_weights(model, weights, fresh="fc.")
     return model
+
+
+def load_model(model: nn.Module, path: Path) -> None:
+    """Set a network's parameters and buffers to a file's, in which nothing is run.
+
+    It is a checkpoint of a run (.npz), .safetensors, or a state dict saved by torch.
+    """
+    if path.suffix != ".npz":
+        from ._networks import load_weights
+
+        load_weights(model, path.resolve())
+        return
+    try:
+        arrays = read_arrays(path)
+        buffers = {
+            name[len("buffer.") :]: held for name, held in arrays.items() if name.startswith("buffer.")
+        }
+        params = np.asarray(arrays["params"], dtype=np.float32)
+        if params.shape != flat_params(model).shape or buffers.keys() != named_buffers(model).keys():
+            raise ValueError(f"it has {params.size} parameters, and {len(buffers)} buffers")
+        load_params(model, params, buffers)
+    except UNREADABLE as error:
+        raise DataError(f"{path} does not fit the network, or is damaged: {error}") from None
 
 
 def build_network(make: Any, *, seed: int) -> nn.Module:

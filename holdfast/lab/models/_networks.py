@@ -94,7 +94,7 @@ def _group_norm(n_channels: int, n_groups: int = 32) -> nn.Module:
 NORMS: dict[str, Norm] = {"batch": nn.BatchNorm2d, "group": _group_norm}
 
 
-def load_weights(model: nn.Module, path: str, *, fresh: str) -> None:
+def load_weights(model: nn.Module, path: str | Path, *, fresh: str | None = None) -> None:
     """Set a network's weights to a file's, .safetensors or torch's own, by its path in the data folder.
 
     Nothing in the file is run. What begins with `fresh` is left as it is if the file has it in another shape.
@@ -104,7 +104,7 @@ def load_weights(model: nn.Module, path: str, *, fresh: str) -> None:
         raise DataError(f"no weights at {file}")
     held, own = _read(file), model.state_dict()
     for name in own.keys() & held.keys():
-        if name.startswith(fresh) and own[name].shape != held[name].shape:
+        if fresh is not None and name.startswith(fresh) and own[name].shape != held[name].shape:
             held[name] = own[name]
     try:
         model.load_state_dict(held)

@@ -1,4 +1,4 @@
-"""Analyses of the paper that are no runs: what a model looks like from inside, before it is attacked."""
+"""Analyses that are no runs: what a model looks like from inside, what every rule makes of the same round."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,6 +7,7 @@ from typing import Any
 from ...core import Bound, bind
 from .landscape import landscape
 from .mimicry import gradient_histogram, mimicry
+from .rules import rules_on_a_round
 from .separable import separable_minima
 from .store import load_or_make_study, load_study
 
@@ -18,6 +19,7 @@ __all__ = [
     "load_or_make_study",
     "load_study",
     "mimicry",
+    "rules_on_a_round",
     "separable_minima",
 ]
 

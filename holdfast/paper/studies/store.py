@@ -1,7 +1,9 @@
 """Studies in the store: entries beside those of runs, known by the study with its settings and by the run."""
 
 import logging
+import types
 import typing
+from collections.abc import Callable
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -37,13 +39,15 @@ def study_description(study: Bound[Any], run: Run) -> dict[str, Any]:
     return {"study": study.identity, "run": run.description}
 
 
-def load_or_make_study(study: Bound[Any], run: Run, folder: Path) -> Any:
+def load_or_make_study(
+    study: Bound[Any], run: Run, folder: Path, *, progress: Callable[[int, str], None] | None = None
+) -> Any:
     """Return the study of a run: read, or else made and written. Its clean runs are stored like others."""
     found, unusable = _find_study(study, run, folder)
     for reason in unusable:
         log.warning("%s", reason)
     if found is None:
-        found = study(run, runs_folder(folder))
+        found = study(run, runs_folder(folder), progress=progress)
         description, data = study_description(study, run), data_checksum(run.task.data)
         path = store.files_of(key_of(description), studies_folder(folder)).result
         store.write_entry(path, description, data=data, found=asdict(found))
@@ -111,6 +115,9 @@ def restored(kind: Any, plain: Any) -> Any:
         return tuple(restored(typing.get_args(kind)[0], value) for value in plain)
     if typing.get_origin(kind) is dict:
         return {name: restored(typing.get_args(kind)[1], value) for name, value in plain.items()}
+    if isinstance(kind, types.UnionType):  # something, or None
+        (something,) = set(typing.get_args(kind)) - {types.NoneType}
+        return None if plain is None else restored(something, plain)
     simple = typing.get_origin(kind) or kind
     fits = is_number(plain) if simple is float else isinstance(plain, simple)
     if not fits or (simple is int and not is_number(plain)):

@@ -1,0 +1,129 @@
+"""holdfast probe: every rule on the same round, in one training of its clients."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options
+from .shown import errors_shown, stopping
+
+if TYPE_CHECKING:
+    from ..comparing.making import Progress
+    from ..comparing.probed import Probed
+
+__all__ = ["probe_command"]
+
+
+def probe_command(
+    task: options.TaskName,
+    attack: Annotated[
+        str | None,
+        typer.Option(
+            help="Parts joined by +; see 'holdfast list attacks'. By default edge-case, or the only one in a"
+            " file of your own.",
+        ),
+    ] = None,
+    defences: Annotated[
+        str | None, typer.Option(help="Rules, separated by commas; by default all that holdfast has.")
+    ] = None,
+    after: Annotated[
+        int | None, typer.Option(min=0, help="Start after so many rounds of plain averaging; 0: fresh.")
+    ] = None,
+    warm: Annotated[
+        float | None,
+        typer.Option(help="Start after so many epochs of training on all honest examples in one place."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="Start from a file: a checkpoint (.npz), .safetensors, or a state dict of torch."),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(min=1, help="Rounds from the same model, each with other clients.")
+    ] = 1,
+    set_: options.Settings = None,
+    clients: options.Clients = None,
+    per_round: options.PerRound = None,
+    malicious: options.Malicious = None,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    sampling: options.Sampled = options.Sampling.FIXED,
+    scale: options.Scale = "cpu",
+    out: options.Out = Path("results"),
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw leak against gain: .png, .svg or .pdf.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Train the clients of one round, and see how much of the attack every rule lets through."""
+    names = None if defences is None else [name.strip() for name in defences.split(",") if name.strip()]
+    if names == []:
+        raise typer.BadParameter("name at least one", param_hint="--defences")
+    with errors_shown():
+        from ..comparing.probing import probe
+
+        _check_figure(figure)
+        choices: Any = {"sampling": sampling.value, "scale": scale, "seed": seed, "out": out}
+        found = probe(
+            task,
+            attack,
+            names,
+            after=after,
+            warm=warm,
+            model=model,
+            draws=draws,
+            settings=options.settings(set_),
+            numbers=options.numbers(None, clients, per_round, malicious),
+            progress=_steps_shown(quiet=as_json),
+            **choices,
+        )
+        if figure is not None:
+            from ..report.plotting import save
+
+            save(found.figure(), figure)
+    if as_json:
+        typer.echo(json.dumps(_as_dict(found, figure)))
+        return
+    typer.echo(found.table(), nl=False)
+    if figure is not None:
+        typer.echo(f"Written: {figure}")
+
+
+def _check_figure(figure: Path | None) -> None:
+    """Raise, before anything is run, if the figure could not be drawn."""
+    if figure is None:
+        return
+    from ..report import check_installed
+    from ..report.plotting import check_kind
+
+    check_installed("matplotlib")
+    check_kind(figure.suffix.removeprefix("."))
+
+
+def _steps_shown(*, quiet: bool) -> "Progress":
+    """Return what shows how many steps are done."""
+
+    @contextmanager
+    def progress(total: int) -> Iterator[Callable[[int, str], None]]:
+        resuming = stopping("the same command resumes the training of the model to start from")
+        with options.progress("steps", total, quiet=quiet, with_time=False) as show, resuming:
+            yield show
+
+    return progress
+
+
+def _as_dict(found: "Probed", figure: Path | None) -> dict[str, Any]:
+    return {
+        "task": found.run.task.name,
+        "attack": found.run.attack.name,
+        "seed": found.run.seed,
+        "start": str(found.start),
+        "accuracy": found.found.accuracy,
+        "attack_success": found.found.attack_success,
+        "share": found.share,
+        "standings": found.standings,
+        "records": found.records,
+        "files": [] if figure is None else [str(figure)],
+    }
