@@ -422,6 +422,7 @@ def test_a_certificate_shows_in_a_notebook_and_finds_its_clauses():
 
 def test_rules_are_found_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "ownrules.py").write_text(
         "from holdfast import Aggregate, median, rule\n"
         "@rule\ndef first(updates, *, n_malicious):\n    return median(updates)\n"

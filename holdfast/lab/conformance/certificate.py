@@ -57,7 +57,7 @@ class Certificate:
         >>> Certificate("mine()", (noted("scale", "treats zero as special"),))["scale"].verdict
         'note'
         """
-        return next(clause for clause in self.clauses if clause.name == name)
+        return {clause.name: clause for clause in self.clauses}[name]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same as plain strings, numbers and lists, ready for json.dumps.
