@@ -18,7 +18,7 @@ from .installed import check_installed
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["ABSENT", "counted", "level", "part", "percent", "render"]
+__all__ = ["ABSENT", "counted", "level", "part", "percent", "render", "written"]
 
 #: In the order in which they are put together; the last one starts.
 SCRIPTS = (
@@ -56,7 +56,7 @@ def _environment() -> "jinja2.Environment":
         lstrip_blocks=True,
     )
     found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    found.filters |= {"percent": percent, "level": level, "part": part}
+    found.filters |= {"percent": percent, "level": level, "part": part, "written": written}
     found.globals |= {"counted": counted, "is_number": is_number}
     return found
 
@@ -64,6 +64,18 @@ def _environment() -> "jinja2.Environment":
 def percent(share: Any) -> str:
     """Return a share in percent, to a tenth; a dash for what is no number."""
     return f"{100 * share:.1f}" if is_number(share) else ABSENT
+
+
+def written(value: Any, name: str, sign: str = "") -> str:
+    """Return a number of this name as tables have it: a share in percent, a count as it is.
+
+    >>> written(-0.25, "accuracy", "+"), written(2 / 3, "n_found")
+    ('−25.0', '0.667')
+    """
+    if not is_number(value):
+        return ABSENT
+    text = f"{value:{sign}.3g}" if name.startswith("n_") else f"{100 * value:{sign}.1f}"
+    return text.replace("-", "−")
 
 
 def level(share: Any) -> int | None:

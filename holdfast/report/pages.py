@@ -31,6 +31,10 @@ COLUMNS = {
     "trimmed_share": ("trimmed away", ".1%"),
 }
 
+#: The numbers of a table, and their titles; those of a watch are shown in a table of one's own.
+NUMBERS = {"accuracy": "Acc", "minority_accuracy": "Minority", "attack_success": "ASR"}
+COUNTS = {"n_found": "Found", "n_wronged": "Wrongly"}
+
 #: What the page of a round tells in words; all else of its document are facts.
 TOLD = ("diagnostics", "verdicts", "wants_rewind")
 
@@ -43,21 +47,24 @@ def results_page(document: Document, *, title: str = "What was measured") -> str
     True
     """
     claims, experiments = document["claims"], document["experiments"]
+    is_single = not claims and len(experiments) == 1  # as a comparison is: it has no contents, no overview
     verdicts = dict.fromkeys([*SIGNS, *(claim["verdict"] for claim in claims)], 0)
     same: dict[tuple[str, str], list[Document]] = {}
     for claim in sorted(claims, key=lambda claim: bool(claim["verdict"] == "not measured")):
         verdicts[claim["verdict"]] += 1
         same.setdefault((claim["text"], claim.get("source") or ""), []).append(claim)
+    sections = [_section(one, NUMBERS | COUNTS if is_single else NUMBERS) for one in experiments]
+    pictures = [pictures_of(one, scale=document["scale"]) for one in experiments]
     return render(
         "results.html",
         title=title,
+        is_single=is_single,
         data={**document, "experiments": [{**one, "analyses": {}} for one in experiments]},  # drawn already
         signs=SIGNS,
         verdicts=verdicts,
         claims=list(same.items()),
-        sections=[
-            _section(one) | {"pictures": pictures_of(one, scale=document["scale"])} for one in experiments
-        ],
+        sections=[own | {"pictures": drawn} for own, drawn in zip(sections, pictures, strict=True)],
+        explained={name for own in sections for shown in own["columns"].values() for name in shown},
         heat=_heat_maps(experiments),
     )
 
@@ -107,13 +114,31 @@ def write_round(document: Document, path: Path) -> Path:
     return page
 
 
-def _section(experiment: Document) -> dict[str, Any]:
+def _section(experiment: Document, titles: Mapping[str, str] = NUMBERS) -> dict[str, Any]:
+    columns = {
+        column: [cell for cell in experiment["cells"] if cell["column"] == column]
+        for column in experiment["columns"]
+    }
     return {
-        **{name: experiment[name] for name in ("note", "columns", "cells")},
+        **{name: experiment[name] for name in ("note", "cells")},
+        "columns": {column: _shown(cells, titles) for column, cells in columns.items()},
         "title": str(experiment["title"]),
+        "baseline": experiment.get("baseline"),
         "grid": cells_by_row(experiment),
-        "has_minority": any(part(cell["measured"], "minority_accuracy") for cell in experiment["cells"]),
         "numbers": _flat({name: part for name, part in experiment["studies"].items() if name != "findings"}),
+    }
+
+
+def _shown(cells: Sequence[Document], titles: Mapping[str, str]) -> dict[str, str]:
+    """Return the titles of the numbers that some of a column's cells have; Acc and ASR are always shown."""
+    found = [cell["measured"] for cell in cells if cell["measured"]]
+    always = {"accuracy", "attack_success"}
+    if not any(part(measured, "n_attackers") for measured in found):
+        found = [{**measured, "n_found": None} for measured in found]  # there is nobody to find
+    return {
+        name: title
+        for name, title in titles.items()
+        if name in always or any(part(measured, name) for measured in found)
     }
 
 

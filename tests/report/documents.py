@@ -1,9 +1,10 @@
 """A small document of results, as `holdfast.paper.experiment.document` returns it."""
 
-from statistics import mean, variance
+from statistics import mean
 
 import numpy as np
 
+from holdfast.paper import statistics
 from holdfast.runs.verdicts import stored_verdicts
 from holdfast.watching import Verdict, Verdicts
 
@@ -12,11 +13,7 @@ N_ROUNDS = 5
 
 
 def spread(*values):
-    own = variance(values) if len(values) > 1 else 0.0
-    return {
-        "mean": mean(values), "low": min(values), "high": max(values),
-        "std": own**0.5, "variance": own, "values": list(values),
-    }  # fmt: skip
+    return statistics.spread(values)
 
 
 def run(row, seed):
@@ -86,6 +83,20 @@ def small_document():
         "experiments": [experiment(cells)],
         "runs": {key: one for own in runs.values() for key, one in own.items()}, "unusable": {},
     }  # fmt: skip
+
+
+def compared_document(**names):
+    """Return the small document as a comparison with FedAvg as the baseline; rows may have other names."""
+    document = {**small_document(), "claims": []}
+    (found,) = document["experiments"]
+    baseline, *others = cells = [one | {"seeds": [0, 1], "printed": None} for one in found["cells"]]
+    for one in others:
+        if one["measured"]:
+            differences = statistics.against(one, baseline)
+            one["measured"]["against"] = {"baseline": "FedAvg", **differences}
+    for one in cells:
+        one["row"] = names.get(one["row"], one["row"])
+    return document | {"experiments": [experiment(cells, baseline=names.get("FedAvg", "FedAvg"))]}
 
 
 #: In which round each attacker of `rounds_of_verdicts` is expelled; it is suspected in the round before.

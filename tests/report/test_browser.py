@@ -11,6 +11,7 @@ from holdfast.report.kit import percent
 from holdfast.report.pages import demo_page, results_page, round_page
 
 from .conftest import HOSTILE
+from .documents import compared_document
 from .test_pages import findings
 
 pytestmark = pytest.mark.browser
@@ -369,3 +370,16 @@ def test_every_page_fits_the_screen_and_is_dark_where_asked(opened, measured, ki
     assert luminance(page, "backgroundColor") < 0.15
     assert page.locator("h1").is_visible()
     assert page.locator("svg.chart").count() == {"comparison": 4, "demo": 3, "round": 0}[kind]
+
+
+def test_a_phone_shows_accuracy_and_attack_success_beside_a_long_name(opened):
+    document = compared_document(Invariant="factions+mine.a_rule_with_quite_a_long_name")
+    page = opened(document, viewport={"width": 390, "height": 740})
+    for place in range(2):
+        box = page.locator("#table-0 tbody tr").nth(2).locator("td").nth(place).bounding_box()
+        assert box["x"] + box["width"] <= 390
+    difference = page.locator("#table-0 .last.against.clear-cut").first
+    assert difference.inner_text() == "−40.0 ±0.0*"
+    page.get_by_role("button", name="Mean of the last ten rounds").click()
+    assert not difference.is_visible()
+    assert page.locator("#table-0 .last10.against.clear-cut").first.is_visible()

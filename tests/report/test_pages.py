@@ -12,7 +12,7 @@ from holdfast.diagnostics import Dropped
 from holdfast.report.pages import demo_page, results_page, round_page, write_round
 
 from .conftest import HOSTILE
-from .documents import cell, claim, experiment, run, spread
+from .documents import cell, claim, compared_document, experiment, run, spread
 
 EMPTY = {"version": "0.1.0", "scale": "cpu", "claims": [], "experiments": [], "runs": {}, "unusable": {}}
 
@@ -262,3 +262,43 @@ def test_a_minority_has_a_column_where_it_was_measured(measured):
     assert heads == ["Acc", "Minority", "ASR"]
     assert 'colspan="3"' in found["experiment-0"]
     assert "12.3" in found["experiment-0"]
+
+
+def cells_of(document, row):
+    """Return the words of each cell in a row of the first table, hidden ones too."""
+    section = sections(document)["experiment-0"]
+    text = next(part for part in section.split("<tr>") if part.startswith(f'<th scope="row">{row}'))
+    return [re.sub(r"<[^>]+>", " ", f"<td{cell}").split() for cell in text.split("<td")[1:]]
+
+
+def test_a_comparison_shows_margins_and_differences_to_its_baseline():
+    document = compared_document()
+    accuracy, success = cells_of(document, "Invariant")
+    assert accuracy[:2] == ["90.5", "±6.4"]
+    assert accuracy[8:12] == ["+0.0", "±0.0", "+0.0", "±0.0"]
+    assert success[8:12] == ["−80.0", "±0.0*", "−48.0", "±0.0*"]
+    assert cells_of(document, "FedAvg")[0][8:] == ["2", "of", "3", "seeds"]
+    page = results_page(document)
+    assert (
+        'title="lowest −80.0, highest −80.0; 95 % interval −80.0 to −80.0; p = 0 by the paired t test"'
+        in page
+    )
+    assert "difference to FedAvg, seed by seed" in page
+    assert page.count('<span class="printed"> baseline</span>') == 1
+    assert "± half of its 95 % interval" in page
+    assert "what the paper prints" not in page
+
+
+def test_what_a_watch_counts_has_columns_in_a_comparison_alone(measured):
+    document = compared_document()
+    for one in (*measured["experiments"], *document["experiments"]):
+        names = ("n_found", "n_wronged", "last10_n_found", "last10_n_wronged")
+        one["cells"][2]["measured"] |= {name: spread(4, 5) for name in names}
+    assert cells_of(document, "Invariant")[2][:2] == ["4.5", "±6.35"]
+    assert cells_of(document, "FedAvg")[3][0] == "–"
+    assert "<b>Wrongly</b>" in results_page(document)
+    assert "Wrongly" not in results_page(measured)
+    for one in document["experiments"][0]["cells"]:
+        one["measured"] = one["measured"] and one["measured"] | {"n_attackers": 0.0}
+    heads = re.findall(r'<th scope="col">(\w+)</th>', results_page(document))
+    assert heads[:3] == ["Acc", "ASR", "Wrongly"]  # there is nobody to find
