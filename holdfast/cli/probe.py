@@ -35,7 +35,9 @@ def probe_command(
     ] = None,
     warm: Annotated[
         float | None,
-        typer.Option(help="Start after so many epochs of training on all honest examples in one place."),
+        typer.Option(
+            help="Start after so many epochs of training on all honest examples in one place; by default 2."
+        ),
     ] = None,
     model: Annotated[
         Path | None,

@@ -90,7 +90,7 @@ class Probed:
         before = f"Acc is {found.accuracy:.1%}"
         if found.attack_success is not None:
             before += f" and ASR {found.attack_success:.1%}"
-        several = f" The mean of {n_draws} draws of clients (lowest to highest)." if n_draws > 1 else ""
+        several = f" Means of {n_draws} draws of clients (lowest to highest)." if n_draws > 1 else ""
         failed = [one for one in self.standings if one["reason"]]
         return (
             "Leak: how much of the attack gets through; plain averaging leaks the attackers' share, here"
@@ -142,7 +142,7 @@ class Probed:
         shown = [key for key in NUMBERS if any(one[key] for one in self.standings)]
         rows = [["defence", *(NUMBERS[key][0] for key in shown)]]
         for one in self.standings:
-            rows.append([one["defence"], *(_text(one[key], NUMBERS[key][1]) for key in shown)])
+            rows.append([one["defence"], *(_text(one[key], key) for key in shown)])
         return rows
 
 
@@ -165,9 +165,9 @@ def _place(standing: Mapping[str, Any]) -> tuple[bool, bool, float]:
     return bool(standing["reason"]), ratio is None, ratio["mean"] if ratio else 0.0
 
 
-def _text(spread: Mapping[str, float] | None, form: str) -> str:
-    """Return a number, with the ends of its spread if it has one."""
+def _text(spread: Mapping[str, float] | None, key: str) -> str:
+    """Return a number; a leak or gain with the ends of its spread, if it has one."""
     if spread is None:
         return ABSENT
-    mean, *ends = (form.format(spread[part]) for part in ("mean", "low", "high"))
-    return mean if ends[0] == ends[1] else f"{mean} ({' to '.join(ends)})"
+    mean, *ends = (NUMBERS[key][1].format(spread[part]) for part in ("mean", "low", "high"))
+    return mean if key not in ("leak", "gain") or ends[0] == ends[1] else f"{mean} ({' to '.join(ends)})"

@@ -20,8 +20,8 @@ __all__ = ["Probed", "probe", "probe_run", "start_of"]
 
 _steps_shown = partial(progress_shown, what="steps")
 
-#: Where a probe starts unless something is said, by scale.
-DEFAULT_STARTS: Mapping[str, Start] = {"paper": WarmStart(2)}
+#: Where a probe starts unless something is said: from a model that answers, and has no backdoor yet.
+DEFAULT = WarmStart(2)
 
 
 def probe(
@@ -45,9 +45,9 @@ def probe(
 
     Task, attack and defences are as in `compare`; without defences, all rules are probed. The round starts
     from the model `after` so many rounds of plain averaging under the attack (0: a fresh network), from one
-    trained on all honest examples in one place for `warm` epochs, or from a file, `model`. `draws` are
-    rounds with other clients from the same model. By default, every round has the attackers' share. What is
-    stored in the folder `out` is read.
+    trained on all honest examples in one place for `warm` epochs (by default, for two), or from a file,
+    `model`. `draws` are rounds with other clients from the same model. By default, every round has the
+    attackers' share. What is stored in the folder `out` is read.
 
     >>> import tempfile
     >>> from holdfast import median, trimmed_mean
@@ -56,7 +56,7 @@ def probe(
     >>> [standing["gain"]["mean"] > 0 for standing in found.standings]
     [True, True]
     """
-    start = start_of(after=after, warm=warm, model=model, scale=scale)
+    start = start_of(after=after, warm=warm, model=model)
     contest = build_contest(
         task,
         aggregators.__all__ if defences is None else defences,
@@ -90,12 +90,13 @@ def start_of(
     after: int | None = None,
     warm: float | None = None,
     model: str | Path | None = None,
-    scale: str = "cpu",
 ) -> Start:
-    """Return where a probe starts; unless something is said, from the default of the scale.
+    """Return where a probe starts: by default, from a warm start.
 
     >>> print(start_of(after=20))
     after 20 rounds of plain averaging
+    >>> print(start_of())
+    from a warm start of 2 epochs
     """
     named = {"after": after, "warm": warm, "model": model}
     given = [name for name, value in named.items() if value is not None]
@@ -107,7 +108,7 @@ def start_of(
         return WarmStart(warm)
     if after is not None:
         return AfterRounds(after)
-    return DEFAULT_STARTS.get(scale, AfterRounds(0))
+    return DEFAULT
 
 
 def _rule_of(defence: Defence) -> Rule:

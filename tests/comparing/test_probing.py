@@ -8,10 +8,10 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
 
 from holdfast import Aggregate, InputError, aggregators, median
-from holdfast.comparing import probing
 from holdfast.comparing.probing import probe, start_of
 from holdfast.lab.choices import Numbers
 from holdfast.lab.scenario import Defence
+from holdfast.paper.studies.starts import AfterRounds, WarmStart
 from holdfast.paper.studies.store import list_studies, pack_studies, studies_folder
 
 from ..runs.tiny import LITTLE_DATA
@@ -33,7 +33,7 @@ def mine(updates, *, factor=2.0):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    return probed(tmp_path_factory.mktemp("probe"), draws=2)
+    return probed(tmp_path_factory.mktemp("probe"), draws=2, after=0)
 
 
 def test_the_rules_are_numbered_and_those_that_leak_least_per_gain_come_first(found):
@@ -130,7 +130,7 @@ def test_what_cannot_be_probed_is_refused_before_anything_is_trained(tmp_path, w
     assert not list(tmp_path.iterdir())
 
 
-def test_at_the_scale_of_the_paper_a_probe_starts_warm_unless_it_is_told_where():
-    assert str(start_of(scale="paper")) == "from a warm start of 2 epochs"
-    assert str(start_of(scale="paper", after=0)) == "from a fresh network"
-    assert start_of() == probing.AfterRounds(0)
+def test_a_probe_starts_warm_unless_it_is_told_where(tmp_path):
+    assert probed(tmp_path, [median]).start == WarmStart(2)
+    assert start_of(after=0) == AfterRounds(0)
+    assert start_of(warm=0.5) == WarmStart(0.5)
