@@ -9,6 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from ...core import Rule
 from .certificate import Clause, failed, noted, passed
@@ -20,8 +21,10 @@ __all__ = ["plain_averaging"]
 OUTLIER = 20.0
 
 
-class _InjectedError(RuntimeError):
-    """Raised in the middle of a rule, to see what it does."""
+class _InjectedError(
+    FloatingPointError, ZeroDivisionError, OverflowError, LinAlgError, LookupError, TypeError, RuntimeError
+):
+    """Raised in the middle of a rule, to see what it does: an error of every kind that it may catch."""
 
 
 def plain_averaging(rule: Rule) -> Clause:
@@ -62,10 +65,10 @@ def _rounds() -> Iterator[tuple[str, Crowd]]:
     for n in (3, 4, 5):
         few = crowd(n)
         yield f"{n} clients", attacked(few, directions(few)["aside"], OUTLIER)
-    giant = attacked(honest, push, OUTLIER)
+    one = attacked(honest, push, OUTLIER)
     for name, value in (("equal honest rows", honest.rows[0]), ("honest rows of zeros", 0)):
-        rows = np.where((giant.rows != honest.rows).any(axis=1)[:, None], giant.rows, value)
-        yield name, replace(giant, rows=rows.astype(np.float32))
+        rows = np.where((one.rows != honest.rows).any(axis=1)[:, None], one.rows, value)
+        yield name, replace(one, rows=rows.astype(np.float32))
     rows = honest.rows.copy()
     rows[N // 2] = 1e30
     yield "a row of 1e30", replace(honest, rows=rows)

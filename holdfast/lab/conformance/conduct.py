@@ -55,15 +55,14 @@ def form(rule: Rule) -> Clause:
     given = sent.rows.copy()
     result = rule.run(given, **sent.inputs())
     faults = list(_faults(result, given, sent))
-    whole = answer(rule, sent)
-    layers = [[row[:60].reshape(6, 10), row[60:]] for row in sent.rows]
-    like = [np.zeros((6, 10), np.float32), np.zeros(sent.rows.shape[1] - 60, np.float32)]
-    reference = [sent.reference[:60].reshape(6, 10), sent.reference[60:]]
-    parts = defend(layers, rule, like=like, reference=reference, rng=np.random.default_rng(0)).update
-    if not is_near(np.concatenate([np.ravel(part) for part in parts]), whole):
-        faults.append("several layers give another update than one")
     if faults:
         return failed("form", "; ".join(faults))
+    layers = [[row[:60].reshape(6, 10), row[60:]] for row in (*sent.rows, sent.reference)]
+    like = [np.zeros_like(part) for part in layers[0]]
+    rng = np.random.default_rng(0)
+    parts = defend(layers[:-1], rule, like=like, reference=layers[-1], rng=rng).update
+    if not is_near(np.concatenate([np.ravel(part) for part in parts]), answer(rule, sent)):
+        return failed("form", "several layers give another update than one array of the same numbers")
     kind = np.asarray(result.update).dtype
     if kind != np.float32:
         return noted("form", f"float32 in, {kind} out: the server rounds it back; inputs unmodified")
@@ -77,9 +76,9 @@ def _faults(result: Any, given: Any, sent: Crowd) -> Iterator[str]:
         return
     update = np.asarray(result.update)
     if update.shape != sent.rows.shape[1:]:
-        yield f"an update of shape {update.shape}, not {sent.rows.shape[1:]}"
+        yield f"returns an update of shape {update.shape}, not {sent.rows.shape[1:]}"
     elif not np.isfinite(update).all():
-        yield "an update that is not finite"
+        yield "returns an update that is not finite"
     if not np.array_equal(given, sent.rows):
         yield "modifies the clients' updates: copy them first"
     if np.shares_memory(update, given):
@@ -96,7 +95,7 @@ def _worlds() -> dict[str, Crowd]:
 
 def order(rule: Rule) -> Clause:
     """Find out whether the order of the clients matters: it tells a rule nothing, or all in a rigged test."""
-    worst = 0.0
+    worst, beyond = 0.0, "its own chance" if rule.needs("rng") else "rounding"
     for name, sent in _worlds().items():
         as_sent = answer(rule, sent)
         # A rule that draws may shuffle the clients itself: its own chance is then no use of their order.
@@ -114,7 +113,7 @@ def order(rule: Rule) -> Clause:
                     apart=apart,
                 )
             worst = max(worst, apart)
-    return passed("order", "the order of the clients changes nothing beyond rounding", apart=worst)
+    return passed("order", f"the order of the clients changes nothing beyond {beyond}", apart=worst)
 
 
 def ids(rule: Rule) -> Clause:
