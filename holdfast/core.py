@@ -314,8 +314,10 @@ def _spelt(value: Any) -> str:
     """Return a setting as it is written, the same in every process."""
     if isinstance(value, Bound):
         return value.identity
-    if inspect.isroutine(value):
-        return f"{value.__name__}#{source_digest(value)}"
+    if inspect.isroutine(value) or isinstance(value, type | functools.partial):
+        return f"{getattr(value, '__name__', 'partial')}#{source_digest(value)}"
+    if isinstance(value, frozenset):
+        return f"frozenset({{{', '.join(sorted(map(_spelt, value)))}}})"
     if isinstance(value, tuple):
         return f"({', '.join(map(_spelt, value))}{',' if len(value) == 1 else ''})"
     return repr(value.item() if isinstance(value, np.generic) else value)

@@ -143,7 +143,6 @@ def final_state(run: Run, folder: Path, *, device: str = "cpu") -> State:
     return load_checkpoint(path, run, device=device)
 
 
-@cache
 def data_checksum(data: Bound[Any]) -> str:
     """Return the checksum of a data set, read once per process; a DataError where it is not there.
 
@@ -151,5 +150,10 @@ def data_checksum(data: Bound[Any]) -> str:
     >>> len(data_checksum(TASKS["digits"].data))
     64
     """
-    checksum: str = data().checksum
-    return checksum
+    return _checksum(data, data.identity)
+
+
+@cache
+def _checksum(data: Bound[Any], identity: str) -> str:
+    """Return the checksum of what a loader gives, which may use variables that change."""
+    return str(data().checksum)

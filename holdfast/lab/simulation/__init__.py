@@ -47,12 +47,15 @@ def fresh_state(world: World, device: str) -> State:
     """Return the state before the first round: a fresh network, which the server may have warmed up."""
     if not world.run.task.warm_epochs:
         return State(0, flat_params(world.model), buffers=named_buffers(world.model))
-    params, buffers = _warmed_up(world.run.task, world.run.seed, device)
+    described = str(world.run.description["task"])
+    params, buffers = _warmed_up(world.run.task, described, world.run.seed, device)
     return State(0, params.copy(), buffers=buffers)
 
 
 @lru_cache(maxsize=4)
-def _warmed_up(task: Task, seed: int, device: str) -> tuple[NDArray[np.float32], Mapping[str, Array]]:
+def _warmed_up(
+    task: Task, described: str, seed: int, device: str
+) -> tuple[NDArray[np.float32], Mapping[str, Array]]:
     """Return params and buffers trained on the server's own examples: the same whatever the attack."""
     world = build_world(Run(task, seed=seed), device)
     fresh = State(-1, flat_params(world.model), buffers=named_buffers(world.model))

@@ -32,9 +32,13 @@ PURPOSES = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=2)
 def load_once(data: Bound[Dataset]) -> Dataset:
-    """Return a data set; the runs of one process share it."""
+    """Return a data set; the runs of one process share it while its loader, and what it uses, is the same."""
+    return _loaded(data, data.identity)
+
+
+@lru_cache(maxsize=2)
+def _loaded(data: Bound[Dataset], identity: str) -> Dataset:
     return data()
 
 
