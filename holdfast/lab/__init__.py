@@ -15,6 +15,8 @@ from .tasks import SCALES, TASKS, task_named
 
 if TYPE_CHECKING:
     from ..comparing import compare
+    from ..comparing.probing import probe
+    from .conformance import check
 
 __all__ = [
     "ATTACKS",
@@ -32,14 +34,20 @@ __all__ = [
     "attack_named",
     "build_contest",
     "build_run",
+    "check",
     "compare",
     "defence_named",
+    "probe",
     "simulate",
     "task_named",
 ]
 
-#: What lies in rooms to the right is imported when it is first asked for.
-_HOMES = {"compare": "holdfast.comparing"}
+#: What not everybody needs, or lies in rooms to the right, is imported when it is first asked for.
+_HOMES = {
+    "check": "holdfast.lab.conformance",
+    "compare": "holdfast.comparing",
+    "probe": "holdfast.comparing.probing",
+}
 
 
 def __getattr__(name: str) -> Any:
