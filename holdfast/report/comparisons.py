@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import InputError
 from ..paper.comparison import ATTACKED, HONEST
 from .grids import html_table, in_markdown, latex_table, markdown_table, on_one_line, text_table
-from .kit import ABSENT, counted
+from .kit import ABSENT, counted, written
 from .tables import cells_by_row
 
 __all__ = ["comparison_rows", "comparison_text"]
@@ -48,6 +48,10 @@ def comparison_text(experiment: Experiment, format: str) -> str:
 
     Numbers are means over the seeds, ± half the width of the 95 % interval where there are several. If the
     experiment has a baseline, the difference to it stands beneath, with a * if its interval excludes 0.
+
+    >>> nothing = {"title": "digits", "note": "3 rounds.", "rows": ["mine"], "columns": [], "cells": []}
+    >>> comparison_text(nothing, "text").splitlines()[:5]
+    ['digits; 3 rounds.', '', 'defence', '-------', 'mine']
     """
     if format not in FORMATS:
         raise InputError(f"a comparison's format must be one of {', '.join(FORMATS)}; got {format!r}")
@@ -58,6 +62,9 @@ def comparison_rows(experiment: Experiment) -> list[dict[str, Any]]:
     """Return one flat dictionary per defence: each number with its spread, its interval and its difference.
 
     The names are those of a CSV file: accuracy_mean, last10_accuracy_mean, accuracy_against_p, ...
+
+    >>> comparison_rows({"rows": ["mine"], "columns": [], "cells": []})
+    [{'defence': 'mine'}]
     """
     found = {part: _numbers(experiment, part) for part in PARTS}
     heads = {"last": "{}", "last10": "last10_{}", "against": "{}_against"}
@@ -101,11 +108,11 @@ def _flat(spread: Spread | None, *, tested: bool) -> dict[str, Any]:
 
 
 def _grid(
-    experiment: Experiment, written: Callable[[str, Spread, str], str], *, absent: str = ABSENT
+    experiment: Experiment, told: Callable[[str, Spread, str], str], *, absent: str = ABSENT
 ) -> list[list[str]]:
     """Return the head, and for each defence its numbers, those of the last ten rounds, and the differences.
 
-    `written` turns a number's name, its spread and the part that it is into a text.
+    `told` turns a number's name, its spread and the part that it is into a text.
     """
     shown = _shown(experiment)
     found = {part: _numbers(experiment, part) for part in PARTS}
@@ -115,8 +122,9 @@ def _grid(
         for part, label in (("last", row), ("last10", "  last 10 rounds"), ("against", against)):
             own = found[part][row]
             if own or part == "last":
-                texts = [written(name, own[name], part) if name in own else absent for name in shown]
-                grid.append([label, *texts])
+                grid.append(
+                    [label, *(told(name, own[name], part) if name in own else absent for name in shown)]
+                )
     return grid
 
 
@@ -142,9 +150,7 @@ def _apart(name: str, spread: Spread, part: str) -> str:
 
 
 def _number(name: str, value: float, sign: str = "") -> str:
-    """Return a share in percent, or a count."""
-    is_count = NUMBERS[name][2].startswith("n_")
-    return f"{value:{sign}.3g}" if is_count else f"{100 * value:{sign}.1f}"
+    return written(value, NUMBERS[name][2], sign)
 
 
 def _legend(experiment: Experiment) -> str:
@@ -171,8 +177,9 @@ def _legend(experiment: Experiment) -> str:
 
 def _text(experiment: Experiment) -> str:
     title = on_one_line(f"{experiment['title']}; {experiment['note']}")
-    table = text_table(_grid(experiment, _around)).replace(ABSENT, "-")  # for any terminal
-    return f"{title}\n\n{table}\n{fill(on_one_line(_legend(experiment)), 100)}\n"
+    plain = str.maketrans("−–", "--")  # for any terminal
+    grid = [[name, *(text.translate(plain) for text in texts)] for name, *texts in _grid(experiment, _around)]
+    return f"{title}\n\n{text_table(grid)}\n{fill(on_one_line(_legend(experiment)), 100)}\n"
 
 
 def _markdown(experiment: Experiment) -> str:
@@ -183,10 +190,7 @@ def _markdown(experiment: Experiment) -> str:
 
 def _latex(experiment: Experiment) -> str:
     caption = f"{experiment['title']}. {experiment['note']} {_legend(experiment)}"
-    grid = [
-        [name, *(text.replace("-", "−") for text in texts)] for name, *texts in _grid(experiment, _around)
-    ]
-    return latex_table(grid, caption=caption)
+    return latex_table(_grid(experiment, _around), caption=caption)
 
 
 def _html(experiment: Experiment) -> str:

@@ -35,6 +35,9 @@ LATEX = {sign: f"\\{sign}" for sign in "%_&#${}"} | {
 }
 MARKDOWN = {"\\": "\\\\", "|": "\\|", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
+#: How a row of HTML with an indented name looks, and the name itself.
+INDENTED = ("; font-size: smaller", "; font-weight: normal; padding-left: 2em")
+
 Rows = Sequence[Sequence[str]]
 
 
@@ -70,22 +73,18 @@ def html_table(rows: Rows, *, hints: Rows, caption: str) -> str:
 
     >>> table = html_table([["", "Acc"], ["a<b", ".9"]], hints=[["", ""], ["", "5 seeds"]], caption="")
     >>> print(table.splitlines()[-2])
-    <tr><th scope="row" style="text-align: left">a&lt;b</th><td title="5 seeds">.9</td></tr>
+    <tr style="white-space: nowrap"><th scope="row" style="text-align: left">a&lt;b</th><td title="5
+        seeds">.9</td></tr>
     """
-    told, heads = (
-        on_one_line(caption),
-        [f'<th scope="col">{escape(on_one_line(title))}</th>' for title in rows[0]],
-    )
-    lines = [
-        f'<table><caption style="caption-side: bottom; text-align: left">{escape(told)}</caption>',
-        f"<tr>{''.join(heads)}</tr>",
-    ]
+    heads = [f'<th scope="col">{escape(on_one_line(title))}</th>' for title in rows[0]]
+    told = f'<caption style="caption-side: bottom; text-align: left">{escape(on_one_line(caption))}</caption>'
+    lines = [f"<table>{told}", f"<tr>{''.join(heads)}</tr>"]
     for (name, *cells), (_, *said) in zip(rows[1:], hints[1:], strict=True):
-        look = ' style="font-size: smaller"' if _indent(name) else ""
-        head = f'<th scope="row" style="text-align: left">{escape(on_one_line(name))}</th>'
+        row, head = INDENTED if _indent(name) else ("", "")
         titles = [f' title="{escape(hint)}"' * bool(hint) for hint in said]
         numbers = [f"<td{title}>{escape(cell)}</td>" for title, cell in zip(titles, cells, strict=True)]
-        lines.append(f"<tr{look}>{head}{''.join(numbers)}</tr>")
+        named = f'<th scope="row" style="text-align: left{head}">{escape(on_one_line(name))}</th>'
+        lines.append(f'<tr style="white-space: nowrap{row}">{named}{"".join(numbers)}</tr>')
     return "\n".join([*lines, "</table>"]) + "\n"
 
 

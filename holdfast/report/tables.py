@@ -25,6 +25,7 @@ Experiment = Mapping[str, Any]
 Cell = Mapping[str, Any]
 
 NUMBERS = ("accuracy", "attack_success")
+PARTS = ("mean", "std", "variance", "low", "high", "margin")
 NOT_MEASURED = "not measured"
 
 #: How the file of a report in each format ends.
@@ -95,7 +96,7 @@ def _markdown(experiment: Experiment, scale: str) -> str:
 
 
 def _csv(experiment: Experiment, scale: str) -> str:
-    names = [f"{name}_{part}" for name in NUMBERS for part in ("mean", "std", "variance", "low", "high")]
+    names = [f"{name}_{part}" for name in NUMBERS for part in PARTS]
     names += [f"last10_{name}_mean" for name in NUMBERS]
     text = io.StringIO()
     write = csv.writer(text, lineterminator="\n")
@@ -143,7 +144,7 @@ def _cell_text(cell: Cell | None) -> str:
 def _part(measured: Mapping[str, Any], name: str) -> float | None:
     whole, _, part = name.rpartition("_")
     spread = measured.get(whole)
-    return None if spread is None else spread[part]
+    return None if spread is None else spread.get(part)
 
 
 def _spread(spread: Mapping[str, Any] | None, n_seeds: int) -> str:

@@ -113,7 +113,7 @@ def test_markdown_and_latex_have_the_same_rows():
     markdown = lines(format="markdown")
     assert markdown[0] == "### digits_0: 2 of 9 clients attack"
     assert markdown[-1] == (
-        "| &nbsp;&nbsp;against fedavg | -9.0 ±2.5* | -80.0 ±0.0* | – | +0.0 ±2.5 | +0.0 ±0.0 | – |"
+        "| &nbsp;&nbsp;against fedavg | −9.0 ±2.5* | −80.0 ±0.0* | – | +0.0 ±2.5 | +0.0 ±0.0 | – |"
     )
     latex = lines(format="latex")
     assert "mine.my\\_rule & 83.0 $\\pm$7.5 & " in "\n".join(latex)
@@ -126,8 +126,8 @@ def test_markdown_and_latex_have_the_same_rows():
 def test_html_tells_of_every_seed_where_one_points():
     html = "\n".join(lines(format="html"))
     assert (
-        '<td title="95 % interval -11.5 to -6.5; seed by seed -10.0, -8.0, -9.0; lowest -10.0, highest -8.0;'
-        ' p = 0.0041 by the paired t test; p = 0.25 by flipped signs">-9.0 ±2.5*</td>'
+        '<td title="95 % interval −11.5 to −6.5; seed by seed −10.0, −8.0, −9.0; lowest −10.0, highest −8.0;'
+        ' p = 0.0041 by the paired t test; p = 0.25 by flipped signs">−9.0 ±2.5*</td>'
     ) in html
     assert "<td>–</td>" in html
     named = {"<b>": PAIR["fedavg"]}

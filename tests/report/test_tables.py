@@ -12,7 +12,8 @@ from .documents import claim
 
 
 def spread(mean, std=0.01):
-    return {"mean": mean, "std": std, "variance": std**2, "low": mean - std, "high": mean + std, "values": []}
+    ends = {"low": mean - std, "high": mean + std, "margin": 2 * std}
+    return {"mean": mean, "std": std, "variance": std**2, **ends, "values": []}
 
 
 def cell(row, column, *, measured=True, printed=True, stands_in_for=None, n_seeds=3):
@@ -64,6 +65,7 @@ def test_csv_has_one_line_per_cell():
     assert [line["row"] for line in lines] == ["Median", "Median", "x_y"]
     assert lines[0]["accuracy_mean"] == "0.9"
     assert lines[0]["attack_success_std"] == "0.002"
+    assert lines[0]["attack_success_margin"] == "0.004"
     assert lines[0]["last10_attack_success_mean"] == "0.1"
     assert lines[0]["printed_attack_success"] == "0.717"
     assert lines[2]["accuracy_mean"] == ""
