@@ -372,6 +372,40 @@ def test_checking_is_silent_and_leaves_the_logs_as_they_were(caplog):
     assert logging.getLogger("holdfast").level == level
 
 
+CENTER = None
+
+
+@rule
+def remembers_the_first_round(updates):
+    global CENTER
+    matrix = matrix_of(updates)
+    CENTER = middle(matrix) if CENTER is None or len(CENTER) != matrix.shape[1] else CENTER
+    return Aggregate(middle(matrix))
+
+
+def cached(matrix, seen=[]):  # noqa: B006
+    seen.append(len(matrix))
+    return middle(matrix)
+
+
+@rule
+def remembers_in_a_default(updates):
+    return Aggregate(cached(matrix_of(updates)))
+
+
+@pytest.mark.parametrize(
+    ("bad", "where"),
+    [(remembers_the_first_round, "CENTER"), (remembers_in_a_default, "the defaults of cached")],
+    ids=["global", "default"],
+)
+def test_what_a_rule_writes_outside_itself_is_named_even_where_no_result_shows_it(bad, where):
+    found = check(bad, timed=False)["repeats"]
+    assert found.verdict == "note"
+    assert found.sentence.endswith(f"; but it changes {where}, outside it")
+    SEEN.clear()
+    assert ": it changes SEEN, outside it;" in check(remembers, timed=False)["repeats"].sentence
+
+
 def test_the_same_rule_gets_the_same_certificate():
     first, second = (check(median, timed=False).as_dict() for _ in range(2))
     for clause in (*first["clauses"], *second["clauses"]):

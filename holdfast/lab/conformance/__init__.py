@@ -12,8 +12,9 @@ from ..._support.printable import printable
 from ...core import Aggregate, Rule, bind
 from .averaging import plain_averaging
 from .certificate import Certificate, Clause, failed
-from .conduct import form, honest_step, ids, order, repeats, scale, settings
+from .conduct import form, honest_step, ids, order, scale, settings
 from .growth import memory, time_growth
+from .remembering import repeats
 from .resistance import collusion, hostile_rows, one_client, weights
 from .rounds import Undecided
 

@@ -1,4 +1,4 @@
-"""How a rule conducts itself: its form, what it remembers, and what it looks at."""
+"""How a rule conducts itself: its form, what it looks at, and where it goes."""
 
 import math
 from collections.abc import Iterator
@@ -8,45 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Aggregate, Memory, Rule
+from ...core import Aggregate, Rule
 from ...defending import defend
 from .certificate import Clause, failed, noted, passed
-from .rounds import Crowd, answer, crowd, decided, directions, distance, is_near
+from .rounds import Crowd, answer, crowd, directions, distance, is_near
 
-__all__ = ["form", "honest_step", "ids", "order", "repeats", "scale", "settings"]
+__all__ = ["form", "honest_step", "ids", "order", "scale", "settings"]
 
 #: A result that points less than this where honest clients point, without an attacker, has lost its way.
 LEAST_COSINE = 0.3
 #: How often a rule that draws is asked the same, to see what its chance alone does.
 N_DRAWS = 16
-
-
-def repeats(rule: Rule) -> Clause:
-    """Find out whether the same rounds give the same results, whatever was aggregated before."""
-    one, other = crowd(seed=1), crowd(seed=2)
-
-    def run() -> list[Any]:
-        """Return the results of rounds that follow one another, with what the rule is meant to remember."""
-        results, memory = [], Memory()
-        for sent in (one, one, other, one):
-            result = decided(rule, sent, state=memory)
-            results.append(np.asarray(result.update, dtype=np.float64))
-            memory = result.state
-        return results
-
-    pairs = list(zip(run(), run(), strict=True))
-    if not rule.needs("state") and not rule.needs("previous"):
-        results = [result for result, _ in pairs]
-        pairs += [(results[0], results[1]), (results[0], results[3])]
-    apart = max(distance(first, second, one) for first, second in pairs)
-    if all(is_near(first, second) for first, second in pairs):
-        return passed("repeats", "the same round gives the same result, before and after other rounds")
-    return failed(
-        "repeats",
-        f"the same round gives another result when it comes again, {apart:.2g} spreads away: what a rule"
-        " remembers belongs into Aggregate.state, and chance comes from rng",
-        apart=apart,
-    )
 
 
 def form(rule: Rule) -> Clause:
