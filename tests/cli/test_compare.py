@@ -15,7 +15,7 @@ def compared(tmp_path, *more, defences="fedavg,and-mask"):
 @pytest.mark.slow
 def test_defences_stand_side_by_side_and_are_run_once(tmp_path):
     document = json.loads(compared(tmp_path, "--json").stdout)
-    assert [standing["defence"] for standing in document["standings"]] == ["fedavg", "and-mask"]
+    assert [standing["defence"] for standing in document["standings"]] == ["fedavg", "and_mask"]
     for standing in document["standings"]:
         assert len({*standing["attacked"], *standing["honest"]}) == 4
         for name in ("accuracy", "attack_success", "honest_accuracy", "honest_success"):
@@ -28,7 +28,7 @@ def test_defences_stand_side_by_side_and_are_run_once(tmp_path):
     assert document["files"] == [str(tmp_path / name) for name in names]
     page = (tmp_path / names[0]).read_text(encoding="utf-8")
     assert "Defences side by side" in page
-    assert all(name in page for name in ("fedavg", "and-mask", "under attack", "no attack"))
+    assert all(name in page for name in ("fedavg", "and_mask", "under attack", "no attack"))
 
     stored = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     assert len(stored) == 8
@@ -36,7 +36,7 @@ def test_defences_stand_side_by_side_and_are_run_once(tmp_path):
     assert stored == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     assert "ASR, no attack" in again.output
     spread = document["standings"][1]["accuracy"]
-    assert f"{spread['mean']:.1%} ({100 * spread['low']:.1f}-{100 * spread['high']:.1f})" in again.output
+    assert f"{100 * spread['mean']:.1f} ±{100 * spread['margin']:.1f}" in again.output
     assert f"Written: {tmp_path / names[1]}" in again.output
 
 
@@ -46,6 +46,29 @@ def test_what_cannot_be_compared_is_answered_before_anything_runs(tmp_path):
     assert "no defence 'medain'; did you mean 'median'?" in result.stderr
     assert not list(tmp_path.iterdir())
     assert compared(tmp_path, defences=" , ").exit_code == 2
+
+
+@pytest.mark.slow
+def test_seeds_can_be_named_and_defences_compared_with_one_of_them(tmp_path):
+    named = ("--seeds", "3,5", "--baseline", "fedavg")
+    shown = compared(tmp_path, *named)
+    assert shown.exit_code == 0, shown.output
+    assert "  against fedavg  " in shown.output
+    assert "The mean of 2 seeds (3, 5) after the last round" in " ".join(shown.output.split())
+    assert "difference to fedavg, seed by seed" in (tmp_path / "digits-distributed.html").read_text("utf-8")
+    assert json.loads(compared(tmp_path, *named, "--json").stdout)["seeds"] == [3, 5]
+
+
+def test_seeds_and_baselines_that_are_not_there_are_refused_before_anything_runs(tmp_path):
+    for words, told in (
+        (("--seeds", "3,3"), "seed 3 is given twice"),
+        (("--seeds", "-1"), "seeds are how many, as in 3, or which, as in 3,5,7"),
+        (("--baseline", "fedvag"), "no defence 'fedvag' to compare with; did you mean 'fedavg'?"),
+    ):
+        refused = compared(tmp_path, *words)
+        assert refused.exit_code == 1
+        assert told in refused.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_defence_that_cannot_run_is_named(tmp_path):
@@ -62,7 +85,7 @@ def test_a_minority_has_columns_of_its_own(tmp_path):
     shown = holdfast(*words, *small).output
     assert "Minority: the same in the form that a minority has them in." in " ".join(shown.split())
     for name in ("minority_accuracy", "honest_minority_accuracy"):
-        assert f"{standing[name]['mean']:.1%}" in shown
+        assert f" {100 * standing[name]['mean']:.1f} " in shown
     page = (tmp_path / "digits-minority-edge-case.html").read_text(encoding="utf-8")
     assert page.count('<th scope="col">Minority</th>') == 2
 
@@ -79,7 +102,7 @@ def test_a_watch_has_columns_of_its_own_beside_defences_without_one(tmp_path):
     shown = holdfast(*words, *few)
     assert shown.exit_code == 0, shown.output
     assert "wrongly" in shown.output
-    assert " 5 (5-5) " in shown.output
+    assert " 5 ±0 " in shown.output
     assert "Found: attackers that the watch expelled; wrongly: honest" in " ".join(shown.output.split())
     stored = {path.name for path in tmp_path.rglob("*.json")}
     whole = ("compare", "phishing", "--defences", "fedavg", "--watch", "factions", "--out", tmp_path, *SEEN)
