@@ -18,6 +18,8 @@ __all__ = ["comparison_rows", "comparison_text"]
 Experiment = Mapping[str, Any]
 Spread = Mapping[str, Any]
 
+WIDEST = 80  # columns of a terminal that a table fits into if it can
+
 #: What is shown of a defence: [its name] the title, the column of the experiment, the number in its cells.
 NUMBERS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
@@ -179,7 +181,14 @@ def _text(experiment: Experiment) -> str:
     title = on_one_line(f"{experiment['title']}; {experiment['note']}")
     plain = str.maketrans("−–", "--")  # for any terminal
     grid = [[name, *(text.translate(plain) for text in texts)] for name, *texts in _grid(experiment, _around)]
-    return f"{title}\n\n{text_table(grid)}\n{fill(on_one_line(_legend(experiment)), 100)}\n"
+    tables = [text_table(grid)]
+    if len(tables[0].partition("\n")[0]) > WIDEST:  # under attack, and without, one beneath the other
+        place = 1 + sum(NUMBERS[name][1] == ATTACKED for name in _shown(experiment))
+        tables = [
+            text_table([row[:place] for row in grid]),
+            text_table([row[:1] + row[place:] for row in grid]),
+        ]
+    return "\n".join([title, "", *tables, fill(on_one_line(_legend(experiment)), WIDEST)]) + "\n"
 
 
 def _markdown(experiment: Experiment) -> str:
