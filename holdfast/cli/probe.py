@@ -36,7 +36,8 @@ def probe_command(
     warm: Annotated[
         float | None,
         typer.Option(
-            help="Start after so many epochs of training on all honest examples in one place; by default 2."
+            help="Start after so many epochs of training on all honest examples in one place. The default: 2,"
+            " or as many as take 500 steps."
         ),
     ] = None,
     model: Annotated[

@@ -20,9 +20,6 @@ __all__ = ["Probed", "probe", "probe_run", "start_of"]
 
 _steps_shown = partial(progress_shown, what="steps")
 
-#: Where a probe starts unless something is said: from a model that answers, and has no backdoor yet.
-DEFAULT = WarmStart(2)
-
 
 def probe(
     task: str | Task,
@@ -45,9 +42,9 @@ def probe(
 
     Task, attack and defences are as in `compare`; without defences, all rules are probed. The round starts
     from the model `after` so many rounds of plain averaging under the attack (0: a fresh network), from one
-    trained on all honest examples in one place for `warm` epochs (by default, for two), or from a file,
-    `model`. `draws` are rounds with other clients from the same model. By default, every round has the
-    attackers' share. What is stored in the folder `out` is read.
+    trained on all honest examples in one place for `warm` epochs (the default: two, or as many as take 500
+    steps), or from a file, `model`. `draws` are rounds with other clients from the same model. By default,
+    every round has the attackers' share. What is stored in the folder `out` is read.
 
     >>> import tempfile
     >>> from holdfast import median, trimmed_mean
@@ -56,7 +53,6 @@ def probe(
     >>> [standing["gain"]["mean"] > 0 for standing in found.standings]
     [True, True]
     """
-    start = start_of(after=after, warm=warm, model=model)
     contest = build_contest(
         task,
         aggregators.__all__ if defences is None else defences,
@@ -68,8 +64,9 @@ def probe(
         scale=scale,
     )
     runs = {name: run for name, (run,) in contest.items()}
-    rules = {name: _rule_of(run.defence) for name, run in runs.items()}
-    return probe_run(next(iter(runs.values())), rules, start, draws=draws, out=Path(out), progress=progress)
+    rules, run = {name: _rule_of(run.defence) for name, run in runs.items()}, next(iter(runs.values()))
+    start = start_of(run.task, after=after, warm=warm, model=model)
+    return probe_run(run, rules, start, draws=draws, out=Path(out), progress=progress)
 
 
 def probe_run(
@@ -86,17 +83,19 @@ def probe_run(
 
 
 def start_of(
+    task: Task,
     *,
     after: int | None = None,
     warm: float | None = None,
     model: str | Path | None = None,
 ) -> Start:
-    """Return where a probe starts: by default, from a warm start.
+    """Return where a probe starts: by default, from a model that answers, and has no backdoor yet.
 
-    >>> print(start_of(after=20))
+    >>> from holdfast.lab import TASKS
+    >>> print(start_of(TASKS["digits"], after=20))
     after 20 rounds of plain averaging
-    >>> print(start_of())
-    from a warm start of 2 epochs
+    >>> print(start_of(TASKS["digits"]))
+    from a warm start of 27 epochs
     """
     named = {"after": after, "warm": warm, "model": model}
     given = [name for name, value in named.items() if value is not None]
@@ -108,7 +107,7 @@ def start_of(
         return WarmStart(warm)
     if after is not None:
         return AfterRounds(after)
-    return DEFAULT
+    return WarmStart.of(task)
 
 
 def _rule_of(defence: Defence) -> Rule:

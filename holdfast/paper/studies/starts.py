@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ from ..._support.counting import check_whole
 from ...core import Memory
 from ...errors import DataError, InputError
 from ...lab.data.split import iid
-from ...lab.scenario import Attack, Defence, Run
+from ...lab.scenario import Attack, Defence, Run, Task
+from ...lab.training import adam
 
 if TYPE_CHECKING:
     from ...lab.simulation import State
@@ -55,13 +57,17 @@ class AfterRounds:
 
 @dataclass(frozen=True)
 class WarmStart:
-    """After so many epochs of training on all honest training examples in one place, as a client trains.
+    """After so many epochs of training on all honest training examples in one place, by Adam.
+
+    How clients train is no guide to it: steps that are right for an average of many may diverge alone.
 
     >>> print(WarmStart(2))
     from a warm start of 2 epochs
     """
 
     epochs: float
+    lr: float = 1e-3
+    batch_size: int = 64
 
     def __post_init__(self) -> None:
         """Refuse what is no time to train."""
@@ -73,12 +79,26 @@ class WarmStart:
         """Return the start in a few words."""
         return f"from a warm start of {self.epochs:g} epoch{'s' * (self.epochs != 1)}"
 
+    @classmethod
+    def of(cls, task: Task) -> "WarmStart":
+        """Return a warm start that is long enough: two epochs, or more where those are under 500 steps.
+
+        >>> from holdfast.lab import TASKS
+        >>> print(WarmStart.of(TASKS["digits"]))
+        from a warm start of 27 epochs
+        """
+        from ...lab.simulation import load_once
+
+        n_examples = max(1, len(load_once(task.data).y_train) - task.n_root)
+        return cls(max(2, math.ceil(500 / math.ceil(n_examples / cls.batch_size))))
+
     def training(self, run: Run) -> Run:
         """Return the training as a run: one honest client has all the examples, and a round is an epoch."""
         n_rounds = math.ceil(self.epochs)
         alone = {"n_clients": 1, "n_per_round": 1, "split": iid, "minority": None}
-        pace = {"n_rounds": n_rounds, "epochs": self.epochs / n_rounds}
-        return run.replace(attack=Attack(), defence=Defence(), sampling="uniform", **alone, **pace)
+        pace = {"n_rounds": n_rounds, "epochs": self.epochs / n_rounds, "batch_size": self.batch_size}
+        training = {"train": partial(adam, lr=self.lr), "warm_epochs": 0.0, **alone, **pace}
+        return run.replace(attack=Attack(), defence=Defence(), sampling="uniform", **training)
 
     def state(self, world: "World", folder: Path, told: Told) -> "State":
         """Return the model, from the store of runs or made into it."""
