@@ -1,5 +1,6 @@
 """What came out of a comparison: numbers, a table, a figure, a page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -8,25 +9,13 @@ from typing import Any
 from .._support.atomic import write_whole
 from ..paper.comparison import ATTACKED
 from ..paper.experiment import Document
-from ..report.comparisons import comparison_text
+from ..report.comparisons import NUMBERS, comparison_text
 from ..report.curves import curves
 from ..report.pages import results_page
+from ..report.tables import cells_by_row
 from .frames import data_frame
 
 __all__ = ["Comparison"]
-
-#: What is told of a defence: [its name] the cell (under attack, without), and the number in the cell.
-NUMBERS = {
-    "accuracy": (0, "accuracy"),
-    "minority_accuracy": (0, "minority_accuracy"),
-    "attack_success": (0, "attack_success"),
-    "n_found": (0, "n_found"),
-    "n_wronged": (0, "n_wronged"),
-    "honest_accuracy": (1, "accuracy"),
-    "honest_minority_accuracy": (1, "minority_accuracy"),
-    "honest_success": (1, "attack_success"),
-    "honest_n_wronged": (1, "n_wronged"),
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,23 +42,28 @@ class Comparison:
 
     @cached_property
     def standings(self) -> list[dict[str, Any]]:
-        """The numbers of each defence over the seeds, and the keys of the runs behind them."""
-        by_row: dict[str, list[Document]] = {}
-        for cell in self.experiment["cells"]:
-            by_row.setdefault(cell["row"], []).append(cell)
-        return [
-            {
-                "defence": defence,
-                **{
-                    name: cells[place]["measured"][number]
-                    for name, (place, number) in NUMBERS.items()
-                    if number in cells[place]["measured"]
-                },
-                "attacked": cells[0]["keys"],
-                "honest": cells[1]["keys"],
-            }
-            for defence, cells in by_row.items()
-        ]
+        """The numbers of each defence over the seeds, and the keys of the runs behind them.
+
+        `against` has by the same names its differences to the baseline, if there is one.
+        """
+        return [self._standing(row, cells) for row, cells in cells_by_row(self.experiment)]
+
+    def _standing(self, row: str, cells: Sequence[Any]) -> dict[str, Any]:
+        attacked, honest = cells
+        measured = {cell["column"]: cell["measured"] for cell in cells}
+        places = {name: (measured[column], number) for name, (_, column, number) in NUMBERS.items()}
+        against = {
+            name: found["against"][number]
+            for name, (found, number) in places.items()
+            if number in found.get("against", {})
+        }
+        return {
+            "defence": row,
+            **{name: found[number] for name, (found, number) in places.items() if number in found},
+            **({"against": against} if against else {}),
+            "attacked": attacked["keys"],
+            "honest": honest["keys"],
+        }
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from .grids import html_table, in_markdown, latex_table, markdown_table, on_one_
 from .kit import ABSENT, counted, written
 from .tables import cells_by_row
 
-__all__ = ["comparison_rows", "comparison_text"]
+__all__ = ["NUMBERS", "comparison_rows", "comparison_text"]
 
 Experiment = Mapping[str, Any]
 Spread = Mapping[str, Any]

@@ -56,7 +56,12 @@ def test_seeds_can_be_named_and_defences_compared_with_one_of_them(tmp_path):
     assert "  against fedavg  " in shown.output
     assert "The mean of 2 seeds (3, 5) after the last round" in " ".join(shown.output.split())
     assert "difference to fedavg, seed by seed" in (tmp_path / "digits-distributed.html").read_text("utf-8")
-    assert json.loads(compared(tmp_path, *named, "--json").stdout)["seeds"] == [3, 5]
+    told = json.loads(compared(tmp_path, *named, "--json").stdout)
+    assert told["seeds"] == [3, 5]
+    fedavg, other = told["standings"]
+    assert "against" not in fedavg
+    own, its = (one["honest_accuracy"]["values"] for one in (other, fedavg))
+    assert other["against"]["honest_accuracy"]["values"] == [own[0] - its[0], own[1] - its[1]]
 
 
 def test_seeds_and_baselines_that_are_not_there_are_refused_before_anything_runs(tmp_path):
