@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,13 @@ def _applied(
         return "; ".join(result.diagnostics.notes)
     leak, gain = one.leak_and_gain(is_attacker, sent, result)
     accuracy, success, _ = one.evaluate(result.model, result.buffers)
-    return Applied(leak, gain, result.diagnostics.kept_fraction, accuracy, success, round(seconds, 3))
+    kept = result.diagnostics.kept_fraction
+    return Applied(*map(_short, (leak, gain, kept, accuracy, success, seconds)))
+
+
+def _short(value: float | None) -> Any:
+    """Return a number with six digits, to save room."""
+    return None if value is None else float(f"{value:.6g}")
 
 
 def _probe_of(rule: Rule, found: list[Applied | str]) -> RuleProbe:
