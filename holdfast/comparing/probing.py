@@ -9,6 +9,7 @@ from .. import aggregators
 from ..core import Rule, bind
 from ..errors import InputError
 from ..lab.choices import Numbers, build_contest
+from ..lab.own import is_own, load_own
 from ..lab.scenario import Attack, Defence, Run, Task
 from ..paper.studies import load_or_make_study, rules_on_a_round
 from ..paper.studies.rules import n_steps_of_probe
@@ -40,11 +41,11 @@ def probe(
 ) -> Probed:
     """Return what every rule makes of the same round: the clients train once, which serves all rules.
 
-    Task, attack and defences are as in `compare`; without defences, all rules are probed. The round starts
-    from the model `after` so many rounds of plain averaging under the attack (0: a fresh network), from one
-    trained on all honest examples in one place for `warm` epochs (the default: two, or as many as take 500
-    steps), or from a file, `model`. `draws` are rounds with other clients from the same model. By default,
-    every round has the attackers' share. What is stored in the folder `out` is read.
+    Task, attack and defences are as in `compare`; without defences, all rules are probed, yours too. The
+    round starts from the model `after` so many rounds of plain averaging under the attack (0: a fresh
+    network), from one trained on all honest examples in one place for `warm` epochs (the default: two, or as
+    many as take 500 steps), or from a file, `model`. `draws` are rounds with other clients from the same
+    model. By default, every round has the attackers' share. What is stored in the folder `out` is read.
 
     >>> import tempfile
     >>> from holdfast import median, trimmed_mean
@@ -55,7 +56,7 @@ def probe(
     """
     contest = build_contest(
         task,
-        aggregators.__all__ if defences is None else defences,
+        _all_rules(task) if defences is None else defences,
         attack=attack,
         seeds=(seed,),
         settings=settings,
@@ -108,6 +109,16 @@ def start_of(
     if after is not None:
         return AfterRounds(after)
     return WarmStart.of(task)
+
+
+def _all_rules(task: str | Task) -> list[str]:
+    """Return the names of all rules: ours, and those in a file of the user's own."""
+    own = load_own(task.partition(":")[0]) if isinstance(task, str) and is_own(task) else None
+    return (
+        [*(f"{own.module}.{name}" for name in own.rules), *aggregators.__all__]
+        if own
+        else aggregators.__all__
+    )
 
 
 def _rule_of(defence: Defence) -> Rule:

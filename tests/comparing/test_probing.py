@@ -1,6 +1,7 @@
 """Every rule on the same round, as one object: from names and from values, printed, drawn, stored."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from holdfast.paper.studies.store import list_studies, pack_studies, studies_fol
 
 from ..runs.tiny import LITTLE_DATA
 
+OWN = Path(__file__).parent.parent.parent / "examples" / "own_task.py"
 SMALL = {
     "settings": LITTLE_DATA,
     "numbers": Numbers(n_clients=12, n_per_round=10),
@@ -93,6 +95,12 @@ def test_by_default_all_rules_are_probed_and_run(tmp_path):
     found = probed(tmp_path, None)
     assert [one["defence"] for one in found.records] == aggregators.__all__
     assert not any(one["reason"] for one in found.records)
+
+
+def test_the_rules_of_a_file_are_among_all_rules(tmp_path):
+    found = probe(str(OWN), after=0, out=tmp_path)
+    assert [one["defence"] for one in found.records] == ["middle", *aggregators.__all__]
+    assert found.records[0]["leak"] is not None
 
 
 def test_a_probe_is_stored_packed_and_read(tmp_path, monkeypatch):
