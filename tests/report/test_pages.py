@@ -101,7 +101,7 @@ def test_every_section_is_linked_with_a_short_name_first(measured):
 
 def test_one_experiment_without_claims_has_a_page_without_contents(measured):
     measured["claims"] = []
-    assert list(sections(measured)) == ["reading", "experiment-0"]
+    assert list(sections(measured)) == ["experiment-0", "reading"]
     assert "<nav" not in results_page(measured)
 
 
@@ -302,3 +302,10 @@ def test_what_a_watch_counts_has_columns_in_a_comparison_alone(measured):
         one["measured"] = one["measured"] and one["measured"] | {"n_attackers": 0.0}
     heads = re.findall(r'<th scope="col">(\w+)</th>', results_page(document))
     assert heads[:3] == ["Acc", "ASR", "Wrongly"]  # there is nobody to find
+
+
+def test_the_table_of_a_comparison_comes_before_the_words_on_how_to_read_it(measured):
+    assert list(sections(measured)) == ["claims", "reading", "experiment-0", "heat"]
+    found = sections(compared_document())
+    assert list(found) == ["experiment-0", "reading"]
+    assert '<a href="#reading">How to read it</a>' in found["experiment-0"]
