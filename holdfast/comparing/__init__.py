@@ -64,4 +64,4 @@ def compare(
     experiment = comparison(contest, baseline=baseline)
     runs = runs_of([experiment]).values()
     make_shown(runs, runs_folder(Path(out)), progress=progress, n_workers=n_workers, device=device)
-    return Comparison(document([experiment], Path(out), scale=scale), baseline)
+    return Comparison(document([experiment], Path(out), scale=scale))

@@ -26,7 +26,6 @@ class Comparison:
     """
 
     document: Document  # as reports take it: experiments, cells, runs, all plain values
-    baseline: str | None = None  # the defence that the others are compared with, seed by seed
 
     @property
     def experiment(self) -> Document:
@@ -34,6 +33,12 @@ class Comparison:
         (experiment,) = self.document["experiments"]
         found: Document = experiment
         return found
+
+    @property
+    def baseline(self) -> str | None:
+        """The defence that the others are compared with, seed by seed."""
+        named: str | None = self.experiment["baseline"]
+        return named
 
     @property
     def seeds(self) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import InputError
 from ..paper.comparison import ATTACKED, HONEST
 from .grids import html_table, in_markdown, latex_table, markdown_table, on_one_line, text_table
-from .kit import ABSENT, counted, written
+from .kit import ABSENT, counted, margin, written
 from .tables import cells_by_row
 
 __all__ = ["NUMBERS", "comparison_rows", "comparison_text"]
@@ -132,8 +132,9 @@ def _grid(
 
 def _around(name: str, spread: Spread, part: str) -> str:
     """Return the mean ± its margin; of a difference with its sign, and a * where the interval excludes 0."""
-    sign, margin = "+" if part == "against" else "", spread["margin"]
-    text = _number(name, spread["mean"], sign) + ("" if margin is None else f" ±{_number(name, margin)}")
+    sign, around = "+" if part == "against" else "", spread["margin"]
+    text = _number(name, spread["mean"], sign)
+    text += "" if around is None else f" ±{margin(around, NUMBERS[name][2])}"
     return text + "*" * (part == "against" and spread["excludes_zero"])
 
 

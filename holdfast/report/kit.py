@@ -18,7 +18,7 @@ from .installed import check_installed
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["ABSENT", "counted", "level", "part", "percent", "render", "written"]
+__all__ = ["ABSENT", "counted", "level", "margin", "part", "percent", "render", "written"]
 
 #: In the order in which they are put together; the last one starts.
 SCRIPTS = (
@@ -56,7 +56,7 @@ def _environment() -> "jinja2.Environment":
         lstrip_blocks=True,
     )
     found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    found.filters |= {"percent": percent, "level": level, "part": part, "written": written}
+    found.filters |= {"percent": percent, "level": level, "part": part, "margin": margin, "written": written}
     found.globals |= {"counted": counted, "is_number": is_number}
     return found
 
@@ -76,6 +76,15 @@ def written(value: Any, name: str, sign: str = "") -> str:
         return ABSENT
     text = f"{value:{sign}.3g}" if name.startswith("n_") else f"{100 * value:{sign}.1f}"
     return text.replace("-", "−")
+
+
+def margin(value: Any, name: str) -> str:
+    """Return a margin of such a number; of a share, none is shown beyond the whole.
+
+    >>> margin(0.052, "accuracy"), margin(6.353, "accuracy"), margin(6.353, "n_found")
+    ('5.2', '>100', '6.35')
+    """
+    return ">100" if not name.startswith("n_") and value > 1 else written(value, name)
 
 
 def level(share: Any) -> int | None:
