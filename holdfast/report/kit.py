@@ -84,7 +84,8 @@ def margin(value: Any, name: str) -> str:
     >>> margin(0.052, "accuracy"), margin(6.353, "accuracy"), margin(6.353, "n_found")
     ('5.2', '>100', '6.35')
     """
-    return ">100" if not name.startswith("n_") and value > 1 else written(value, name)
+    is_beyond = is_number(value) and value > 1 and not name.startswith("n_")
+    return ">100" if is_beyond else written(value, name)
 
 
 def level(share: Any) -> int | None:
