@@ -39,8 +39,8 @@ def make_runs(
     `stop_at_error` is off: then its last news says why. By default there is one worker per core; where no
     worker could import a run's functions, as those of a notebook, all runs are made in this process. With
     `ray` the workers are actors of a Ray cluster: "ray" for the one at hand, else a new local one, or an
-    address such as "ray://host:10001"; the files still come into this folder, on this machine. A script that
-    calls this needs the usual `if __name__ == "__main__":`.
+    address such as "ray://host:10001"; the files still come into this folder, on this machine. A script
+    whose own functions are in the runs needs the usual `if __name__ == "__main__":`.
 
     >>> list(make_runs([], Path("results")))
     []

@@ -3,11 +3,14 @@
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
+import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -35,7 +38,8 @@ def make_locally(
     pool = ProcessPoolExecutor(n_workers, context, _start_worker, (lifeline, to_us, context.Lock()))
     last: dict[str, Step] = {}
     try:
-        futures = [pool.submit(_make, run, folder, device) for run in runs]
+        with _script_left_alone(runs):
+            futures = [pool.submit(_make, run, folder, device) for run in runs]
         for future in futures:
             future.add_done_callback(lambda _: end.send(None))
         n_open = len(runs)
@@ -59,6 +63,20 @@ def make_locally(
     finally:
         our_end.close()  # ends the workers, whatever they are doing
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _script_left_alone(runs: Sequence[Run]) -> Iterator[None]:
+    """Keep new workers from running the caller's script once more, unless a run needs something of it."""
+    script = vars(sys.modules["__main__"])
+    told = {name: script[name] for name in ("__file__", "__spec__") if script.get(name) is not None}
+    if b"__main__" in pickle.dumps(runs):
+        told = {}
+    script.update(dict.fromkeys(told))
+    try:
+        yield
+    finally:
+        script.update(told)
 
 
 def _start_worker(lifeline: "Connection[Any, Any]", news: "Connection[Any, Any]", lock: Any) -> None:

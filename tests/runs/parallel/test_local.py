@@ -116,3 +116,34 @@ def test_an_error_that_is_not_ours_comes_through(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(OSError, match="taken"):
         list(make_runs([tiny_run()], tmp_path / "taken", n_workers=1))
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from holdfast.runs.parallel import make_runs
+from tests.runs.tiny import tiny_run
+
+def own():
+    return tiny_run().task.data()
+
+def main(run):
+    print([step.round for step in make_runs([run], Path(sys.argv[1]), n_workers=1)], Path(__file__).name)
+
+"""
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "main(tiny_run())",
+        "if __name__ == '__main__': main(tiny_run().replace(data=own))",
+    ],
+    ids=["holds nothing that they need", "guards its work"],
+)
+def test_workers_leave_a_script_alone_that(last, tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT + last)
+    command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.stdout == "[0, 1, 2, 3] script.py\n", done.stderr[-2000:]
