@@ -17,10 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-try:
-    import fcntl
-except ImportError:  # a system without such locks: leftovers stay
-    fcntl = None  # type: ignore[assignment]
+from .locks import try_lock
 
 __all__ = ["replacing", "replacing_folder", "write_whole"]
 
@@ -56,7 +53,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             if mode is not None:
                 os.chmod(fd, mode)
             os.fsync(fd)
-            if fcntl is None:  # there, an open file keeps its name
+            if os.name != "posix":  # there, an open file keeps its name
                 file.close()
             os.replace(partial, path)
     except BaseException as error:
@@ -101,7 +98,7 @@ def _new_partial(path: Path, mode: int | None, *, is_folder: bool = False) -> tu
             new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS
             fd = os.open(partial, new, 0o666 if mode is None else 0o600)
         with suppress(FileNotFoundError):  # somebody took it for a leftover before it was locked
-            if _lock(fd) is not False and os.path.samestat(os.fstat(fd), partial.lstat()):
+            if try_lock(fd) is not False and os.path.samestat(os.fstat(fd), partial.lstat()):
                 return partial, fd
         os.close(fd)
 
@@ -123,23 +120,10 @@ def _remove_leftovers(path: Path) -> None:
 def _remove_unlocked(partial: Path, *, is_folder: bool) -> None:
     fd = os.open(partial, (os.O_RDONLY | FOLDER if is_folder else os.O_RDWR | os.O_NONBLOCK) | NO_LINKS)
     try:
-        if _lock(fd):
+        if try_lock(fd):
             shutil.rmtree(partial, ignore_errors=True) if is_folder else partial.unlink()
     finally:
         os.close(fd)
-
-
-def _lock(fd: int) -> bool | None:
-    """Return whether the file is now locked by us alone; None where files cannot be locked."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
 
 
 def _mode_of(path: Path) -> int | None:

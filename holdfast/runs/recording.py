@@ -3,11 +3,12 @@
 In the making it is KEY.making.json and KEY.making.npz, its checkpoint. Once finished it is KEY.json and
 KEY.npz; an older result stays there until then. Records are written before the checkpoint they belong to: a
 process that dies at any moment leaves records that reach at least as far as the checkpoint, and a run that is
-resumed from there drops those beyond it.
+resumed from there drops those beyond it. Only the process that holds KEY.lock writes them.
 """
 
 import logging
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .._support.counting import check_whole
+from .._support.locks import held, held_here
 from .._support.printable import printable
 from ..core import Bound
 from ..errors import DataError
@@ -30,6 +32,8 @@ __all__ = ["check_data", "data_checksum", "final_state", "find_current", "run_an
 
 log = logging.getLogger("holdfast")
 
+PAUSE = 0.5  # seconds between two looks at what another process makes
+
 
 def run_and_record(
     run: Run, folder: Path, *, resume: bool = True, every: int = 5, device: str = "cpu"
@@ -38,7 +42,8 @@ def run_and_record(
 
     With `resume` a run continues from its last checkpoint, to the same bits as if it had never stopped, and a
     finished one is only read, whatever device made it. What cannot be used is logged with the reason. Without
-    `resume`, a finished result is kept until the new one is finished.
+    `resume`, a finished result is kept until the new one is finished. While another process makes the same
+    run, this follows it and returns its result; if it dies, this takes over.
 
     >>> import tempfile
     >>> from holdfast.lab import TASKS
@@ -48,6 +53,42 @@ def run_and_record(
     (True, 2)
     """
     check_whole("every", every, at_least=1)
+    old, unusable = find_current(run, folder)
+    if resume and old is not None and old.finished:
+        _warn(unusable)
+        yield old
+    else:
+        yield from _in_turn(run, folder, old, resume=resume, every=every, device=device)
+
+
+def _in_turn(
+    run: Run, folder: Path, old: Result | None, *, resume: bool, every: int, device: str
+) -> Iterator[Result]:
+    """Yield the result so far: what another process makes of the run while it does, and then our own."""
+    lock, n_seen = files_of(run.key, folder).lock, -1
+    while True:
+        with held(lock) as is_ours:
+            if is_ours or held_here(lock):  # by an iterator that was left in the middle
+                resume = resume or _is_newer(find_current(run, folder)[0], old)
+                made = _rounds(run, folder, resume=resume, every=every, device=device)
+                for result in made:
+                    if not result.finished:
+                        yield result
+                break
+        if n_seen < 0:
+            log.warning("another process makes %s in %s: its result will be ours", run.key, folder)
+        now = find_current(run, folder)[0]
+        if now is None or now.finished:  # it is the one from before
+            now = Result(run.description, device)
+        if now.n_done > n_seen:
+            n_seen = now.n_done
+            yield now
+        time.sleep(PAUSE)
+    yield result
+
+
+def _rounds(run: Run, folder: Path, *, resume: bool, every: int, device: str) -> Iterator[Result]:
+    """Yield the result so far, at the start and after each round; nobody else writes its files meanwhile."""
     result, state = _resumed(run, folder, device) if resume else (Result(run.description, device), None)
     yield result
     if result.finished:
@@ -62,7 +103,7 @@ def run_and_record(
         if record.round < run.task.n_rounds:
             yield result
     result = replace(result, finished=True)
-    with suppress(FileNotFoundError):  # it has its name already: from before a kill, or by another process
+    with suppress(FileNotFoundError):  # it has its name already, from before a kill
         os.replace(files.checkpoint, files.model)
     result.write(files.result)
     files.making.unlink(missing_ok=True)
@@ -72,8 +113,7 @@ def run_and_record(
 def _resumed(run: Run, folder: Path, device: str) -> tuple[Result, State | None]:
     """Return how far a run has come: its records, and the state after the last of them."""
     result, unusable = find_current(run, folder)
-    for reason in unusable:
-        log.warning("%s", reason)
+    _warn(unusable)
     if result is None or result.finished:
         return result or Result(run.description, device), None
     files = files_of(run.key, folder)
@@ -89,6 +129,16 @@ def _resumed(run: Run, folder: Path, device: str) -> tuple[Result, State | None]
     if state is None:
         return Result(run.description, device), None
     return replace(result, records=result.records[: state.round]), state
+
+
+def _is_newer(result: Result | None, old: Result | None) -> bool:
+    """Return whether a result was finished since another was read."""
+    return result is not None and result.finished and result != old
+
+
+def _warn(reasons: list[str]) -> None:
+    for reason in reasons:
+        log.warning("%s", reason)
 
 
 def find_current(run: Run, folder: Path) -> tuple[Result | None, list[str]]:
@@ -139,7 +189,9 @@ def final_state(run: Run, folder: Path, *, device: str = "cpu") -> State:
         for _ in run_and_record(run, folder, resume=resume, device=device):
             pass
         with suppress(DataError):
-            return load_checkpoint(path, run, device=device)
+            state = load_checkpoint(path, run, device=device)
+            if state.round == run.task.n_rounds:
+                return state
     return load_checkpoint(path, run, device=device)
 
 

@@ -9,7 +9,7 @@ from holdfast._support.atomic import replacing
 from holdfast.errors import DataError
 from holdfast.lab.simulation import simulate
 from holdfast.runs import epochs, recording
-from holdfast.runs.checkpoints import load_checkpoint
+from holdfast.runs.checkpoints import load_checkpoint, save_checkpoint
 from holdfast.runs.recording import final_state, run_and_record
 from holdfast.runs.results import Result, pack_results
 from holdfast.runs.store import files_of
@@ -121,7 +121,7 @@ def test_a_finished_result_and_its_model_stay_until_the_new_ones_are_finished(tm
     assert timeless(load_result(run, tmp_path)) == timeless(old)
 
 
-def test_two_processes_that_make_the_same_run_do_not_disturb_each_other(tmp_path):
+def test_two_iterators_over_the_same_run_do_not_disturb_each_other(tmp_path):
     run = tiny_run(n_rounds=4)
     one, other = run_and_record(run, tmp_path, every=1), run_and_record(run, tmp_path, every=1)
     for _ in range(3):
@@ -248,6 +248,9 @@ def test_the_final_state_is_read_or_made_again(tmp_path):
         np.testing.assert_array_equal(final_state(run, tmp_path).params, wanted.params)
         files_of(run.key, tmp_path).model.unlink()
     files_of(run.key, tmp_path).model.write_bytes(b"half")
+    np.testing.assert_array_equal(final_state(run, tmp_path).params, wanted.params)
+    early = next(simulate(run))[1]
+    save_checkpoint(files_of(run.key, tmp_path).model, run, early)
     np.testing.assert_array_equal(final_state(run, tmp_path).params, wanted.params)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import DataError, HoldfastError
-from holdfast.runs.recording import find_current
+from holdfast.errors import DataError
+from holdfast.runs import store
+from holdfast.runs.recording import find_current, run_and_record
 from holdfast.runs.results import find_result, list_results, pack_results
 from holdfast.runs.store import checked, files_of
 
@@ -79,16 +80,39 @@ def test_what_is_not_finished_or_not_usable_is_not_packed(tmp_path):
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_two_do_not_pack_one_folder_at_the_same_time(tmp_path):
+def test_the_lock_of_a_packer_that_was_killed_is_in_nobodys_way(tmp_path):
     run = tiny_run()
     made(run, tmp_path)
     (tmp_path / "pack.lock").touch()
-    with pytest.raises(HoldfastError, match=r"another process is packing .* remove .*pack\.lock"):
-        pack_results(tmp_path)
-    assert load_result(run, tmp_path).records
-    (tmp_path / "pack.lock").unlink()
-    pack_results(tmp_path)
+    assert pack_results(tmp_path) == [run.key]
     assert not (tmp_path / "pack.lock").exists()
+
+
+def test_a_loose_file_that_is_replaced_while_it_is_packed_stays(tmp_path, monkeypatch):
+    run = tiny_run()
+    made(run, tmp_path)
+    write = store.write_whole
+
+    def made_again_meanwhile(path, content):
+        monkeypatch.undo()
+        made(run, tmp_path, resume=False)
+        write(path, content)
+
+    monkeypatch.setattr(store, "write_whole", made_again_meanwhile)
+    pack_results(tmp_path)
+    assert load_result(run, tmp_path).records
+
+
+def test_a_result_that_is_being_made_again_is_not_packed_away(tmp_path):
+    run = tiny_run()
+    made(run, tmp_path)
+    again = run_and_record(run, tmp_path, resume=False)
+    next(again)
+    pack_results(tmp_path)
+    assert load_result(run, tmp_path).records
+    again.close()
+    pack_results(tmp_path)
+    assert not load_result(run, tmp_path).records
 
 
 @pytest.mark.parametrize("is_packed", [False, True])

@@ -1,0 +1,90 @@
+"""Files that one process at a time holds. The system drops a lock with its process, however that ends.
+
+That also holds in another container, or on another machine that shares the folder. Where files cannot be
+locked, everybody does without.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # a system without such locks
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["held", "held_here", "locked", "try_lock"]
+
+_held: dict[Path, int] = {}  # [file] by which process
+
+
+def try_lock(fd: int) -> bool | None:
+    """Return whether an open file is now locked by us alone; None where files cannot be locked."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Hold the file, which is made and removed again; yield False at once if somebody else has it.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "lock"
+    >>> with held(path) as first, held(path) as second:
+    ...     first, second, held_here(path)
+    (True, False, True)
+    >>> path.exists()
+    False
+    """
+    fd = None if fcntl is None else _taken(path)
+    if fd is None:
+        yield fcntl is None
+        return
+    own, _held[path] = os.getpid(), os.getpid()
+    try:
+        yield True
+    finally:
+        if os.getpid() == own:  # and not a fork of it
+            del _held[path]
+            with suppress(OSError):
+                path.unlink()  # before it is free: whoever locks it now finds that it is gone
+        os.close(fd)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the file, after whoever has it."""
+    while True:
+        with held(path) as is_ours:
+            if is_ours:
+                yield
+                return
+        time.sleep(0.05)
+
+
+def held_here(path: Path) -> bool:
+    """Return whether this process holds the file."""
+    return _held.get(path) == os.getpid()
+
+
+def _taken(path: Path) -> int | None:
+    """Return the file, open and locked; None if somebody else has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        if try_lock(fd) is False:
+            os.close(fd)
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(fd), path.stat()):
+                return fd
+        os.close(fd)  # it was removed before we had it
