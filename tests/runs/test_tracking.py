@@ -1,12 +1,15 @@
 import errno
 import glob
 import json
+import re
 import struct
 import subprocess
 import sys
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -19,6 +22,9 @@ from holdfast.runs.recording import run_and_record
 from holdfast.runs.records import COLUMNS
 from holdfast.runs.results import pack_results
 from holdfast.runs.tracking import track, tracker_named
+from holdfast.runs.verdicts import restored_verdicts
+
+from .tiny import load_result, tiny_run, watched_run
 
 RUN = build_run(
     "phishing",
@@ -32,8 +38,10 @@ RUN = build_run(
 class Listener:
     """A tracker that remembers; it may be deaf from some round on."""
 
+    title, where = "Listener", None
+
     def __init__(self, *, deaf_from=99):
-        self.heard, self.deaf_from = [], deaf_from
+        self.heard, self.notes, self.deaf_from = [], {}, deaf_from
 
     def begin(self, result):
         self.heard.append(result.key)
@@ -42,6 +50,9 @@ class Listener:
         if number >= self.deaf_from:
             raise ConnectionError("gone")
         self.heard.append((number, numbers))
+
+    def note(self, number, text):
+        self.notes[number] = text
 
     def end(self, *, finished):
         self.heard.append(finished)
@@ -75,6 +86,8 @@ def test_a_finished_run_is_sent_from_its_file(tmp_path):
 
 def test_a_tracker_that_cannot_be_closed_costs_no_run(tmp_path, caplog):
     class Stuck(Listener):
+        title = "Stuck"
+
         def end(self, *, finished):
             raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -101,12 +114,83 @@ def test_a_tracker_that_fails_halfway_does_not_cost_the_run(tmp_path, caplog):
 
 def test_a_tracker_that_cannot_begin_stops_before_the_first_round(tmp_path):
     class Refusing(Listener):
+        title = "Refusing"
+
         def begin(self, result):
             raise ConnectionError("no server")
 
     with pytest.raises(HoldfastError, match="Refusing cannot be used: no server"):
         list(track(run_and_record(RUN, tmp_path), Refusing()))
     assert not list(tmp_path.iterdir())
+
+
+def numbers_of(run, folder):
+    """Return the numbers of each round that a tracker gets of a run, and the notes by round."""
+    listener = Listener()
+    list(track(run_and_record(run, folder), listener))
+    return [numbers for _, numbers in listener.heard[1:-1]], listener.notes
+
+
+def test_each_client_has_its_own_series(tmp_path):
+    rounds, notes = numbers_of(RUN, tmp_path)
+    result = load_result(RUN, tmp_path)
+    for numbers, record in zip(rounds, result.records, strict=True):
+        seen = record["diagnostics"]
+        for name, stored in {"norm": "norms", "cosine": "cosines", "trimmed_share": "trimmed_share"}.items():
+            sent = {client: numbers[f"clients/{client}/{name}"] for client in record["clients"]}
+            assert sent == dict(zip(seen["clients"], seen[stored], strict=True))
+            assert numbers[f"spread/{name}/min"] == min(seen[stored])
+            assert numbers[f"spread/{name}/median"] == pytest.approx(np.median(seen[stored]))
+            assert numbers[f"spread/{name}/max"] == max(seen[stored])
+        attacks = {client for client in record["clients"] if numbers[f"clients/{client}/attacks"]}
+        assert attacks == set(record["attackers"])
+        assert not [name for name in numbers if name.startswith("watch/") or "weight" in name]
+    assert notes == {}
+
+
+def test_the_verdicts_of_a_watch_are_numbers_and_words_when_they_change(tmp_path):
+    run = watched_run()
+    rounds, notes = numbers_of(run, tmp_path)
+    records = load_result(run, tmp_path).records
+    assert [numbers["watch/expelled"] for numbers in rounds] == [0, 0, 5, 5, 5, 5]
+    for numbers, record in zip(rounds, records, strict=True):
+        for one in restored_verdicts(record["verdicts"]):
+            standing, evidence = (
+                numbers[f"clients/{one.client}/{name}"] for name in ("standing", "evidence")
+            )
+            assert standing == ["clear", "too early to tell", "suspected", "expelled"].index(one.standing)
+            assert 10**-evidence == pytest.approx(one.false_alarm)
+    said = [str(restored_verdicts(record["verdicts"])) for record in records]
+    assert notes[3] == said[2]
+    assert all(notes[number] == said[number - 1] for number in notes)
+    assert 6 not in notes  # nothing was new in the last round
+
+
+def test_of_many_clients_only_some_have_series_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.runs.tracking.series.N_FOLLOWED", 3)
+    run = watched_run()
+    rounds, _ = numbers_of(run, tmp_path)
+    records = load_result(run, tmp_path).records
+    found = restored_verdicts(records[2]["verdicts"]).of("expelled")
+    whose = [{name.split("/")[1] for name in numbers if name.startswith("clients/")} for numbers in rounds]
+    first = set(map(str, records[0]["clients"][:3]))
+    assert whose[:2] == [first, first]
+    assert whose[-1] == first | set(map(str, found[:3]))
+    assert rounds[-1]["spread/norm/max"] == max(records[-1]["diagnostics"]["norms"])  # of all the same
+
+
+def test_the_page_on_integrations_names_all_that_is_sent_and_nothing_else(tmp_path):
+    runs = [RUN, watched_run(), tiny_run("multi_krum"), RUN.replace(minority=upside_down, minority_share=0.2)]
+    sent = {name for run in runs for numbers in numbers_of(run, tmp_path)[0] for name in numbers}
+    page = (Path(__file__).parent.parent.parent / "docs" / "integrations.md").read_text()
+    table = page.partition("## Trackers")[2].partition("\n## ")[0]
+    names = "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("|"))
+    told = re.findall("`(.+?)`", names)
+    assert sorted({re.sub(r"clients/\d+/", "clients/ID/", name) for name in sent}) == sorted(told)
+
+
+def upside_down(x):
+    return -x
 
 
 def expected(result, name):
@@ -119,15 +203,21 @@ def test_tensorboard_gets_every_number_and_a_second_time_replaces_the_first(tmp_
     )
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+    run = watched_run()
     for _ in range(2):
         tracker = tracker_named(f"tensorboard:{tmp_path / 'board'}")
-        *_, result = track(run_and_record(RUN, tmp_path / "results"), tracker)
-    found = EventAccumulator(str(tmp_path / "board" / RUN.key))
+        list(track(run_and_record(run, tmp_path / "results"), tracker))
+    rounds, notes = numbers_of(run, tmp_path / "results")
+    found = EventAccumulator(str(tmp_path / "board" / run.key))
     found.Reload()
-    assert set(found.Tags()["scalars"]) == {*COLUMNS, "leak", "gain"}
+    assert set(found.Tags()["scalars"]) == {name for numbers in rounds for name in numbers}
     for name in found.Tags()["scalars"]:
-        assert {event.step: event.value for event in found.Scalars(name)} == expected(result, name)
-        assert len(found.Scalars(name)) == 3
+        wanted = {step: pytest.approx(one[name]) for step, one in enumerate(rounds, 1) if name in one}
+        assert {event.step: event.value for event in found.Scalars(name)} == wanted
+        assert len(found.Scalars(name)) == len(wanted)
+    texts = {event.step: event.tensor_proto.string_val[0].decode() for event in found.Tensors("verdicts")}
+    assert {step: textwrap.dedent(text).rstrip() for step, text in texts.items()} == notes
+    assert tracker.where == f"tensorboard --logdir {tmp_path / 'board'}, run {run.key}"
 
 
 def test_tensorboard_needs_no_torch(tmp_path):
@@ -147,16 +237,22 @@ def test_tensorboard_needs_no_torch(tmp_path):
 def test_mlflow_gets_every_number(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed (pip install holdfast-fl[mlflow])")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database needs more than the client
-    uri = (tmp_path / "mlruns").as_uri()
-    *_, result = track(run_and_record(RUN, tmp_path / "results"), tracker_named(f"mlflow:{uri}"))
+    monkeypatch.setattr("holdfast.runs.tracking.on_mlflow.MOST_METRICS", 100)  # less than a round has
+    wanted, uri = watched_run(), (tmp_path / "mlruns").as_uri()
+    tracker = tracker_named(f"mlflow:{uri}")
+    *_, result = track(run_and_record(wanted, tmp_path / "results"), tracker)
     client = mlflow.MlflowClient(uri)
     (run,) = client.search_runs([client.get_experiment_by_name("holdfast").experiment_id])
     assert run.info.status == "FINISHED"
-    assert (run.data.params["key"], run.data.params["defence"]) == (RUN.key, "invariant")
+    assert (run.data.params["key"], run.data.params["defence"]) == (wanted.key, "factions+fedavg")
     assert run.data.tags["holdfast.run"] == result.described
-    for name in COLUMNS:
+    rounds, notes = numbers_of(wanted, tmp_path / "results")
+    for name in {name for numbers in rounds for name in numbers}:
         history = client.get_metric_history(run.info.run_id, name)
-        assert {metric.step: metric.value for metric in history} == expected(result, name)
+        sent = {step: pytest.approx(one[name]) for step, one in enumerate(rounds, 1) if name in one}
+        assert {metric.step: metric.value for metric in history} == sent
+    assert run.data.tags["holdfast.verdicts"].split("\n\n")[0] == notes[max(notes)]
+    assert tracker.where == f"{uri}, experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
 
 
 def stored_by_wandb(path):
@@ -180,18 +276,26 @@ def test_wandb_gets_every_number(tmp_path, monkeypatch):
 
     for name, value in {"MODE": "offline", "DIR": str(tmp_path), "SILENT": "true"}.items():
         monkeypatch.setenv(f"WANDB_{name}", value)
-    *_, result = track(run_and_record(RUN, tmp_path / "results"), tracker_named("wandb:trial"))
+    run, tracker = watched_run(), tracker_named("wandb:trial")
+    list(track(run_and_record(run, tmp_path / "results"), tracker))
     wandb.teardown()  # waits for the process that writes the file
     (path,) = glob.glob(str(tmp_path / "wandb" / "offline-run-*" / "*.wandb"))
+    assert tracker.where == f"wandb sync {Path(path).parent}"
     records = [Record.FromString(message) for message in stored_by_wandb(path)]
-    assert [record.run.run_id for record in records if record.HasField("run")][:1] == [RUN.key]
-    rounds = [
-        {item.key or item.nested_key[0]: json.loads(item.value_json) for item in record.history.item}
+    assert [record.run.run_id for record in records if record.HasField("run")][:1] == [run.key]
+    stored = [
+        {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in record.history.item}
         for record in records
         if record.HasField("history")
     ]
-    for name in COLUMNS:
-        assert {one["_step"]: one[name] for one in rounds} == expected(result, name)
+    rounds, notes = numbers_of(run, tmp_path / "results")
+    for one, numbers in zip(stored, rounds, strict=True):
+        assert {name: one[name] for name in numbers} == pytest.approx(numbers)
+    tables = {one["_step"]: one for one in stored if any(name.startswith("verdicts") for name in one)}
+    assert set(tables) == set(notes)
+    assert len(
+        glob.glob(str(tmp_path / "wandb" / "offline-run-*" / "files" / "media" / "table" / "*"))
+    ) == len(notes)
 
 
 def test_no_tracker_is_imported_unless_asked_for():
