@@ -6,7 +6,7 @@
 # make bench-files: aggregating 20 files of 100 million parameters against reading them. Needs 9 GB of disk.
 # make bench-watch: time and memory of the watch among 10,000 clients, and beside the aggregation of ResNet-18.
 # make test-nvflare: the NVFlare example, in an environment of its own.
-# make docs: the tables of the stored results into docs/results.md.
+# make docs: the tables of the stored results into docs, and the notebook of the tutorial.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -62,6 +62,7 @@ bench-watch: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/fill.py
+	$(BIN)/python docs/notebook.py examples/tutorial.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,11 +1,21 @@
 """The examples run as they stand."""
 
+import json
 import os
+import re
 import runpy
+import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from holdfast.cli.commands import app
+from holdfast.lab.data.store import get
+
+from .lab.data.folder import FASHION
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 pytestmark = [
@@ -51,3 +61,74 @@ def test_nvflares_simulator_runs_a_rule_against_a_malicious_site(tmp_path):
     done = subprocess.run(script, capture_output=True, text=True, timeout=500, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "the model after three rounds: ['0.9', '0.9', '0.9', '0.9']" in done.stdout
+
+
+def test_the_notebook_of_the_tutorial_is_made_of_its_script():
+    notebook_of = runpy.run_path(str(EXAMPLES.parent / "docs" / "notebook.py"))["notebook_of"]
+    made = notebook_of((EXAMPLES / "tutorial.py").read_text())
+    assert (EXAMPLES / "tutorial.ipynb").read_text() == made, "make docs"
+    with pytest.raises(ValueError, match="must begin with a cell"):
+        notebook_of("import this\n# %%\n")
+
+
+@pytest.fixture(scope="module")
+def tutorial(tmp_path_factory):
+    """Execute the notebook in a kernel, beside a copy of its module; return its folder and its cells."""
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    folder = tmp_path_factory.mktemp("tutorial")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOLDFAST_DATA", str(folder / "data"))
+        get("fashion-mnist", source="debian")
+        shutil.copy(EXAMPLES / "fashion.py", folder)
+        notebook = nbformat.read(EXAMPLES / "tutorial.ipynb", as_version=4)
+        where = {"metadata": {"path": str(folder)}}
+        nbclient.NotebookClient(notebook, timeout=600, resources=where).execute()
+        patch.chdir(folder)
+        yield folder, {cell.source: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
+
+
+def outputs_of(cells, part):
+    (outputs,) = [outputs for source, outputs in cells.items() if part in source]
+    return outputs
+
+
+@FASHION
+def test_the_tutorial_runs_in_a_notebook_with_tables_figures_and_little_else(tutorial):
+    folder, cells = tutorial
+    for part in ("display(comparison)", "display(whispered)"):
+        progress, table = outputs_of(cells, part)
+        assert progress.data == {"text/plain": ""}  # one line that changes, and is gone in the end
+        assert "<table" in table.data["text/html"]
+        assert "nearest_half" in table.data["text/html"]
+    for part in ("comparison.figure()", "probed.figure()", "whispered.figure()", "plt.subplots"):
+        assert "image/png" in outputs_of(cells, part)[-1].data
+    assert "nearest_half() passes" in outputs_of(cells, "check(")[0].data["text/html"]
+    assert "trousers, lying down: 9" in outputs_of(cells, "plt.subplots")[0].text
+    assert "<table" in outputs_of(cells, "probe(")[-1].data["text/html"]
+    assert not [one for outputs in cells.values() for one in outputs if one.get("name") == "stderr"]
+    assert "nearest_half" in (folder / "tutorial" / "sideways.html").read_text()
+
+
+@FASHION
+def test_the_tutorial_tells_the_truth_and_its_commands_work_on_what_is_stored(tutorial):
+    folder, _ = tutorial
+    stored = sorted((folder / "tutorial" / "runs").iterdir())
+    lines = re.findall(r"^# holdfast (.*fashion\.py.*)$", (EXAMPLES / "tutorial.py").read_text(), re.M)
+    assert [line.split()[0] for line in lines] == ["list", "check", "probe", "compare", "run"]
+    for line in lines:
+        done = CliRunner().invoke(app, shlex.split(line))
+        assert done.exit_code == 0, done.output
+        assert "nearest_half" in done.output
+    assert list((folder / "logs").rglob("events.out.tfevents.*"))
+    success = {}
+    for attack in ("sideways", "whispered"):
+        command = f"compare fashion.py --attack {attack} --defences fedavg,nearest_half,factions+fedavg"
+        shown = CliRunner().invoke(app, [*command.split(), "--out", "tutorial", "--json"])
+        for one in json.loads(shown.stdout)["standings"]:
+            success[attack, one["defence"]] = one["attack_success"]["mean"]
+    assert success["sideways", "fedavg"] > 0.8
+    assert success["sideways", "nearest_half"] < 0.1
+    assert success["sideways", "factions+fedavg"] < 0.1
+    assert success["whispered", "fedavg"] < 0.3 < 0.5 < success["whispered", "nearest_half"]
+    assert success["whispered", "factions+fedavg"] < 0.1
+    assert sorted((folder / "tutorial" / "runs").iterdir()) == stored

@@ -1,0 +1,42 @@
+"""Make the notebook of a script in cells: `python docs/notebook.py examples/tutorial.py`, or `make docs`."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+#: What begins a cell of the script, and what stands before each of its lines if it is Markdown.
+CELL, MARKDOWN = re.compile(r"^# %%(.*)\n", re.M), re.compile(r"^# ?", re.M)
+
+
+def notebook_of(script: str) -> str:
+    """Return the notebook, without outputs, as JSON.
+
+    >>> notebook = json.loads(notebook_of("# %% [markdown]\\n# # A sum\\n\\n# %%\\nprint(1 + 1)\\n"))
+    >>> [(cell["cell_type"], cell["source"]) for cell in notebook["cells"]]
+    [('markdown', ['# A sum']), ('code', ['print(1 + 1)'])]
+    """
+    before, *parts = CELL.split(script)
+    if before.strip():
+        raise ValueError(f"the script must begin with a cell, '# %%'; got {before[:40]!r}")
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    cells = [_cell(number, kind.strip(), text.strip("\n")) for number, (kind, text) in enumerate(pairs)]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _cell(number: int, kind: str, text: str) -> dict[str, Any]:
+    head = {"id": f"cell-{number}", "metadata": {}}
+    if kind == "[markdown]":
+        source = MARKDOWN.sub("", text).splitlines(keepends=True)
+        return {"cell_type": "markdown", **head, "source": source}
+    source = text.splitlines(keepends=True)
+    return {"cell_type": "code", "execution_count": None, **head, "outputs": [], "source": source}
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        path = Path(name)
+        path.with_suffix(".ipynb").write_text(notebook_of(path.read_text()))
