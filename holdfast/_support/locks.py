@@ -35,7 +35,9 @@ def try_lock(fd: int) -> bool | None:
 
 @contextmanager
 def held(path: Path) -> Iterator[bool]:
-    """Hold the file, which is made and removed again; yield False at once if somebody else has it.
+    """Hold the file; yield False at once if somebody else has it.
+
+    The file is made and removed again, and so are the folders above it, unless something is in them by then.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "lock"
@@ -45,6 +47,7 @@ def held(path: Path) -> Iterator[bool]:
     >>> path.exists()
     False
     """
+    new = [folder for folder in path.parents if not folder.exists()]
     fd = None if fcntl is None else _taken(path)
     if fd is None:
         yield fcntl is None
@@ -57,6 +60,8 @@ def held(path: Path) -> Iterator[bool]:
             del _held[path]
             with suppress(OSError):
                 path.unlink()  # before it is free: whoever locks it now finds that it is gone
+                for folder in new:
+                    folder.rmdir()
         os.close(fd)
 
 
@@ -78,9 +83,12 @@ def held_here(path: Path) -> bool:
 
 def _taken(path: Path) -> int | None:
     """Return the file, open and locked; None if somebody else has it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except FileNotFoundError:  # the folder was removed before we opened it
+            continue
         if try_lock(fd) is False:
             os.close(fd)
             return None

@@ -61,21 +61,25 @@ def run_command(
         names: Any = {"attack": attack, "defence": defence, "watch": watch, "scale": scale}
         run = build_run(task, settings=settings, numbers=counts, seed=seed, sampling=sampling.value, **names)
         results = run_and_record(run, runs_folder(out), resume=resume, device=device)
-        for tracker in [tracker_named(name) for name in trackers or ()]:
+        tracked_by = [tracker_named(name) for name in trackers or ()]
+        for tracker in tracked_by:
             results = track(results, tracker)
         resuming = stopping("with --resume the same command resumes")
         with options.progress("rounds", run.task.n_rounds, quiet=as_json) as show, resuming:
             for result in results:
                 show(result.n_done, _news(result))
+        links = {tracker.title: tracker.where for tracker in tracked_by if tracker.where}
         if report is not None:
             from ..comparing.single import write_run
 
-            write_run(run, out, report)
+            write_run(run, out, report, links=links)
     if as_json:
         files = {} if report is None else {"report": str(report)}
-        typer.echo(json.dumps(_as_dict(result) | {"folder": str(runs_folder(out))} | files))
+        typer.echo(json.dumps(_as_dict(result) | {"folder": str(runs_folder(out)), "links": links} | files))
         return
     _show(run, result, runs_folder(out), Console(highlight=False))
+    for title, where in links.items():
+        typer.echo(f"{title}: {where}")
     if report is not None:
         typer.echo(f"Written: {report}")
 

@@ -39,8 +39,12 @@ COUNTS = {"n_found": "Found", "n_wronged": "Wrongly"}
 TOLD = ("diagnostics", "verdicts", "wants_rewind")
 
 
-def results_page(document: Document, *, title: str = "What was measured") -> str:
+def results_page(
+    document: Document, *, title: str = "What was measured", links: Mapping[str, str] | None = None
+) -> str:
     """Return the page of a document of results: claims, tables, curves, clients, runs and heat maps.
+
+    `links` says where else the results can be seen, by name; an http(s) address becomes a link.
 
     >>> document = {"version": "0.1.0", "scale": "cpu", "runs": {}, "unusable": {}}
     >>> "Nothing was measured yet." in results_page({**document, "claims": [], "experiments": []})
@@ -58,6 +62,7 @@ def results_page(document: Document, *, title: str = "What was measured") -> str
     return render(
         "results.html",
         title=title,
+        links=[(name, where, _is_address(where)) for name, where in (links or {}).items()],
         is_single=is_single,
         data={**document, "experiments": [{**one, "analyses": {}} for one in experiments]},  # drawn already
         signs=SIGNS,
@@ -67,6 +72,10 @@ def results_page(document: Document, *, title: str = "What was measured") -> str
         explained={name for own in sections for shown in own["columns"].values() for name in shown},
         heat=_heat_maps(experiments),
     )
+
+
+def _is_address(text: str) -> bool:
+    return text.startswith(("https://", "http://"))
 
 
 def demo_page(document: Document, findings: Document, *, defences: Mapping[str, str], seed: int) -> str:

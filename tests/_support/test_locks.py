@@ -71,6 +71,16 @@ def test_who_waits_for_a_lock_gets_it_after_the_others(tmp_path):
     assert count.read_text() == "60"
 
 
+def test_folders_that_are_made_for_a_lock_go_with_it_unless_they_are_used(tmp_path):
+    path = tmp_path / "new" / "inner" / "lock"
+    with held(path):
+        assert path.exists()
+    assert not list(tmp_path.iterdir())
+    with held(path):
+        path.with_name("result").touch()
+    assert [found.name for found in path.parent.iterdir()] == ["result"]
+
+
 def test_a_system_without_locks_does_without(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "fcntl", None)
     with held(tmp_path / "lock") as one, held(tmp_path / "lock") as other:

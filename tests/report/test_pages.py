@@ -45,6 +45,24 @@ def test_the_facts_say_version_and_scale(measured):
     assert "scale “smoke” · 1 experiment · 6 runs" in results_page(measured)
 
 
+def test_only_addresses_become_links_and_all_is_escaped(measured):
+    links = {
+        "MLflow": "https://flow.example/#/experiments/1/runs/2?a=1&b=2",
+        "TensorBoard": "tensorboard --logdir '<b>logs</b>'",
+        "W&B": "javascript:alert(1)",
+        "Evil": 'https://evil.example/"onclick="alert(1)',
+    }
+    page = results_page(measured, links=links)
+    head = page[page.index("<header>") : page.index("</header>")]
+    assert re.findall(r'<a href="(.*?)"', head) == [
+        "https://flow.example/#/experiments/1/runs/2?a=1&amp;b=2",
+        "https://evil.example/&#34;onclick=&#34;alert(1)",
+    ]
+    assert "<li>TensorBoard: <code>tensorboard --logdir &#39;&lt;b&gt;logs&lt;/b&gt;&#39;</code></li>" in head
+    assert "<li>W&amp;B: <code>javascript:alert(1)</code></li>" in head
+    assert '<ul class="facts links">' not in results_page(measured)
+
+
 class Balanced(HTMLParser):
     """Every element that is opened is closed, in order."""
 

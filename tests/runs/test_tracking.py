@@ -217,7 +217,7 @@ def test_tensorboard_gets_every_number_and_a_second_time_replaces_the_first(tmp_
         assert len(found.Scalars(name)) == len(wanted)
     texts = {event.step: event.tensor_proto.string_val[0].decode() for event in found.Tensors("verdicts")}
     assert {step: textwrap.dedent(text).rstrip() for step, text in texts.items()} == notes
-    assert tracker.where == f"tensorboard --logdir {tmp_path / 'board'}, run {run.key}"
+    assert tracker.where == f"tensorboard --logdir {tmp_path / 'board' / run.key}"
 
 
 def test_tensorboard_needs_no_torch(tmp_path):
@@ -252,7 +252,7 @@ def test_mlflow_gets_every_number(tmp_path, monkeypatch):
         sent = {step: pytest.approx(one[name]) for step, one in enumerate(rounds, 1) if name in one}
         assert {metric.step: metric.value for metric in history} == sent
     assert run.data.tags["holdfast.verdicts"].split("\n\n")[0] == notes[max(notes)]
-    assert tracker.where == f"{uri}, experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+    assert tracker.where == f"run {run.info.run_id} in {uri}"
 
 
 def stored_by_wandb(path):
@@ -323,9 +323,13 @@ def test_the_command_tracks_a_run(tmp_path):
         "tensorboard", reason="tensorboard is not installed (pip install holdfast-fl[tensorboard])"
     )
     numbers = ["--rounds=2", "--clients=12", "--per-round=6", "--set=n_train=600", "--set=n_test=100"]
-    done = holdfast_run(*numbers, "--out", tmp_path / "results", "--track", f"tensorboard:{tmp_path}/b")
+    place = ["--out", tmp_path / "results", "--report", tmp_path / "run.html"]
+    done = holdfast_run(*numbers, *place, "--track", f"tensorboard:{tmp_path}/b")
     assert done.exit_code == 0, done.output
-    assert len(glob.glob(str(tmp_path / "b" / "*" / "events*"))) == 1
+    (events,) = (tmp_path / "b").glob("*/events*")
+    opened = f"tensorboard --logdir {events.parent}"
+    assert f"TensorBoard: {opened}\n" in done.stdout
+    assert f"<li>TensorBoard: <code>{opened}</code></li>" in (tmp_path / "run.html").read_text()
 
 
 def test_a_misspelt_tracker_is_answered_before_anything_is_run(tmp_path):

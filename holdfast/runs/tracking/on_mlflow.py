@@ -38,7 +38,7 @@ class MLflow:
         experiment = self.client.get_experiment_by_name("holdfast")
         number = experiment.experiment_id if experiment else self.client.create_experiment("holdfast")
         self.id = self.client.create_run(number, run_name=run_title(result)).info.run_id
-        self.where = _place(self.client.tracking_uri, f"experiments/{number}/runs/{self.id}")
+        self.where = _place(self.client.tracking_uri, number, self.id)
         params = [Param(name, str(getattr(result, name))) for name in FACTS]
         tags = [RunTag("holdfast.run", result.described[:LONGEST_TAG])]
         self.client.log_batch(self.id, params=params, tags=tags)
@@ -62,13 +62,14 @@ class MLflow:
         self.client.set_terminated(self.id, "FINISHED" if finished else "KILLED")
 
 
-def _place(uri: str, page: str) -> str:
-    """Return the address of a run's page, without a password that may be in it; of no server, the URI.
+def _place(uri: str, experiment: str, run: str) -> str:
+    """Return the address of a run's page, without a password that may be in it; without a server, the URI.
 
-    >>> _place("https://me:secret@flow.example/base/", "experiments/1/runs/2")
+    >>> _place("https://me:secret@flow.example/base/", "1", "2")
     'https://flow.example/base/#/experiments/1/runs/2'
     """
     parts = urlsplit(uri)
+    server = parts.netloc.rpartition("@")[2]
     if parts.scheme not in ("http", "https"):
-        return f"{uri}, {page}"
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}/#/{page}"
+        return f"run {run} in {parts.scheme}://{server}{parts.path}" if server else f"run {run} in {uri}"
+    return f"{parts.scheme}://{server}{parts.path.rstrip('/')}/#/experiments/{experiment}/runs/{run}"

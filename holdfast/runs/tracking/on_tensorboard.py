@@ -33,8 +33,9 @@ class TensorBoard:
         from tensorboard.compat.proto.event_pb2 import SessionLog
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-        self.writer: Any = EventFileWriter(str(self.folder / result.key))
-        self.where = f"tensorboard --logdir {shlex.quote(str(self.folder))}, run {result.key}"
+        folder = str(self.folder / result.key)
+        self.writer: Any = EventFileWriter(folder)
+        self.where = f"tensorboard --logdir {shlex.quote(folder)}"
         # From this step on, what earlier files of the folder hold is void.
         self._write(step=1, session_log=SessionLog(status=SessionLog.START))
         facts = "".join(f"    {name}: {getattr(result, name)}\n" for name in FACTS)
