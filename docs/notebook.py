@@ -11,12 +11,7 @@ CELL, MARKDOWN = re.compile(r"^# %%(.*)\n", re.M), re.compile(r"^# ?", re.M)
 
 
 def notebook_of(script: str) -> str:
-    """Return the notebook, without outputs, as JSON.
-
-    >>> notebook = json.loads(notebook_of("# %% [markdown]\\n# # A sum\\n\\n# %%\\nprint(1 + 1)\\n"))
-    >>> [(cell["cell_type"], cell["source"]) for cell in notebook["cells"]]
-    [('markdown', ['# A sum']), ('code', ['print(1 + 1)'])]
-    """
+    """Return the notebook, without outputs, as JSON."""
     before, *parts = CELL.split(script)
     if before.strip():
         raise ValueError(f"the script must begin with a cell, '# %%'; got {before[:40]!r}")

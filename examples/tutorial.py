@@ -127,7 +127,7 @@ display(check(fashion.nearest_half))
 #
 # `compare` trains with every defence, under the attack and without it, with three seeds each. The trainings
 # run in parallel and are stored in a folder. What is there already is read: run this cell again, and it takes
-# no time; interrupt it, and it resumes. An edited function is another training.
+# no time; interrupt it, and it resumes. Edit a function, and what depends on it is trained again.
 #
 # Beside plain averaging, `fedavg`, and our rule there is `factions+fedavg`, plain averaging with a *watch*.
 # It remembers over the rounds who votes with whom, and expels clients that stand apart together.
@@ -180,7 +180,7 @@ probed.figure()
 
 # %% [markdown]
 # Against the first attack, our rule leaks least. When the attackers whisper, it leaks more than plain
-# averaging: they are always in the nearest half, and half of the honest clients are not. Is that enough for
+# averaging: they are always in the nearest half, and most of the honest clients are not. Is that enough for
 # a backdoor? The trainings without an attack are stored already; only those with the new attack are made.
 
 # %%
@@ -191,24 +191,25 @@ display(whispered)
 whispered.figure()
 
 # %% [markdown]
-# The rule that looked best invites these attackers in. Plain averaging, of all rules, does better. The watch
-# still finds all of them: they want the same thing round after round, however softly they say it. The dips
-# in its curve are where it found several at once, and put the model back to its start, from before they had
-# a say.
+# The rule that looked best invites these attackers in, more than plain averaging does. The watch still finds
+# all of them: they want the same thing round after round, however softly they say it. The dips in its curve
+# are where it found several at once, and put the model back to its start, from before they had a say.
 #
-# **Test a rule against attackers who know it.** It may pass every check, and win every comparison with those
-# who do not.
+# **Test a rule against attackers who know it.** It may pass every check, and win every comparison under
+# attackers who do not.
 #
 # ## What next
 #
+# - Train longer, with `dataclasses.replace(fashion.task, n_rounds=40)`. Plain averaging gives in to the
+#   whisper as well, and the watch makes up for its late start.
 # - Add `"median"`, `"invariant"` or `"factions+invariant"` to the defences: only what is new is trained.
-# - Let the attackers whisper louder or softer: `partial(whisper, share=0.3)`. Where is the best share?
+# - Let the attackers whisper louder or more softly than `share=0.2`. Which share is best for them?
 # - Mend the rule, and compare it under both attacks.
 #
 # ## From the shell
 #
-# The commands take the same file. The last training can be followed in TensorBoard, for which you
-# `pip install 'holdfast-fl[tensorboard]'`.
+# The commands take the same file. TensorBoard shows the last training, round by round
+# (`pip install 'holdfast-fl[tensorboard]'`).
 #
 # ```
 # holdfast list --from fashion.py

@@ -63,12 +63,25 @@ def test_nvflares_simulator_runs_a_rule_against_a_malicious_site(tmp_path):
     assert "the model after three rounds: ['0.9', '0.9', '0.9', '0.9']" in done.stdout
 
 
-def test_the_notebook_of_the_tutorial_is_made_of_its_script():
-    notebook_of = runpy.run_path(str(EXAMPLES.parent / "docs" / "notebook.py"))["notebook_of"]
-    made = notebook_of((EXAMPLES / "tutorial.py").read_text())
-    assert (EXAMPLES / "tutorial.ipynb").read_text() == made, "make docs"
+@pytest.fixture
+def notebook_of():
+    return runpy.run_path(str(EXAMPLES.parent / "docs" / "notebook.py"))["notebook_of"]
+
+
+def test_cells_of_a_script_become_cells_of_a_notebook(notebook_of):
+    made = json.loads(
+        notebook_of("# %% [markdown]\n# # A sum\n#\n# Of two.\n\n# %%\nx = 1\n\nprint(x + 1)\n")
+    )
+    text, code = made["cells"]
+    assert (text["cell_type"], text["source"]) == ("markdown", ["# A sum\n", "\n", "Of two."])
+    assert (code["cell_type"], code["source"]) == ("code", ["x = 1\n", "\n", "print(x + 1)"])
     with pytest.raises(ValueError, match="must begin with a cell"):
         notebook_of("import this\n# %%\n")
+
+
+def test_the_notebook_of_the_tutorial_is_made_of_its_script(notebook_of):
+    made = notebook_of((EXAMPLES / "tutorial.py").read_text())
+    assert (EXAMPLES / "tutorial.ipynb").read_text() == made, "make docs"
 
 
 @pytest.fixture(scope="module")

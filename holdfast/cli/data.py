@@ -145,11 +145,18 @@ def _describe(entry: "Entry") -> dict[str, Any]:
 
 
 def _format_source(source: "DataSource") -> str:
-    lines = [f"{source.name}:"]
-    for remote in source.files:
-        digest = f"sha256 {remote.sha256[:12]}..." if remote.sha256 else "unverified"
-        lines.append(f"{remote.address.removeprefix('npm:')} ({remote.size}, {digest})")
-    return "\n".join(lines)
+    """Return in a line or two where the files of a source are, how large they are, and their checksum."""
+    first, total = source.files[0], sum(remote.n_bytes for remote in source.files)
+    kind, _, package = first.address.partition(":")
+    where = package.partition(":")[0] if kind in ("npm", "debian") else first.address
+    if all(remote.sha256 for remote in source.files):
+        size, digest = f"{total:,} bytes", f"sha256 {str(first.sha256)[:12]}..."
+    else:
+        size, digest = f"about {total / 1e6:.3g} MB", "unverified"
+    if len(source.files) > 1:
+        where, size = where.removesuffix(f"/{first.name}"), f"{len(source.files)} files, {size}"
+        digest = "each with its sha256" if digest != "unverified" else digest
+    return f"{source.name}: {where} ({size}, {digest})"
 
 
 def _progress() -> Progress:

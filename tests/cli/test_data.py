@@ -11,7 +11,7 @@ from ..lab.data.test_folders import without_a_home
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("COLUMNS", "400")
     return lambda *words: CliRunner().invoke(app, ["data", *words])
 
 
@@ -24,12 +24,17 @@ def test_every_data_set_is_listed_with_source_licence_size_and_checksum(run):
         "unverified",
         "CC BY 4.0",
         "about 862 MB",
+        "debian: dataset-fashion-mnist (4 files, about 30.9 MB, unverified)",
+        "/data/fashion (4 files, 30,878,645 bytes, each with its sha256)",
     ):
         assert word in shown
     listed = {one["name"]: one for one in json.loads(run("list", "--json").output)}
     archive, package = listed["cifar10"]["sources"]
     assert archive["files"][0]["sha256"] == "unverified"
     assert len(package["files"][0]["sha256"]) == 64
+    package, repository = listed["fashion-mnist"]["sources"]
+    assert package["files"][0]["address"].startswith("debian:dataset-fashion-mnist:/usr/share/")
+    assert repository["files"][0]["bytes"] == 26_421_880
     assert all(one["licence"] and (one["sources"] or one["by_hand"]) for one in listed.values())
 
 
