@@ -187,8 +187,9 @@ class Run:
     def description(self) -> dict[str, Any]:
         """All that determines the result, by role and with every default, as plain values.
 
-        A function stands there by its name and settings, wherever it lives, and with a digest of its source
-        if it is not the package's own: moving a file changes nothing, editing your own rule does.
+        A function stands there by its name and settings, wherever it lives. One that is not the package's own
+        has a digest of its source, and of the functions, classes and constants of yours that it uses: moving
+        a file changes nothing, editing your own rule or what it calls does.
 
         >>> from holdfast.lab import TASKS
         >>> Run(TASKS["phishing"]).description["task"]["train"]

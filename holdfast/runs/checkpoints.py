@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.arrays import UNREADABLE, Arrays, read_arrays, write_arrays
+from .._support.keys import key_of
 from ..errors import DataError
 from ..lab.scenario import Run
 from ..lab.simulation import State
@@ -62,4 +63,5 @@ def _by_client(arrays: Arrays) -> dict[int, dict[str, NDArray[Any]]]:
 
 
 def _made_by(run: Run, device: str) -> NDArray[np.str_]:
-    return np.array([run.key, str(code_epoch(run.description)), device])
+    description = run.description
+    return np.array([key_of(description), str(code_epoch(description)), device])
