@@ -20,9 +20,9 @@
 # holdfast data get fashion-mnist
 # ```
 #
-# Our own parts are in a small file beside this one, `fashion.py`. You could write them into a notebook as
-# well. A file has two advantages: worker processes can import it, so that trainings run in parallel, and the
-# commands of the shell can use it, as shown at the end.
+# Our own parts are in a small file beside this one, [fashion.py](fashion.py). You could write them into a
+# notebook as well. A file has two advantages: worker processes can import it, so that trainings run in
+# parallel, and the commands of the shell can use it, as shown at the end.
 
 # %%
 from inspect import getsource
