@@ -76,7 +76,12 @@ def compare_command(
         files = _files(found, out, report)
     if as_json:
         told = {name: found.experiment["cells"][0][name] for name in ("task", "attack")}
-        told |= {"seeds": found.seeds, "baseline": found.baseline, "files": files, "standings": found.standings}
+        told |= {
+            "seeds": found.seeds,
+            "baseline": found.baseline,
+            "files": files,
+            "standings": found.standings,
+        }
         typer.echo(json.dumps(told, indent=2, default=str))
         return
     typer.echo(found.table())

@@ -36,7 +36,8 @@ def test_defences_stand_side_by_side_and_are_run_once(tmp_path):
     assert stored == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     assert "ASR, no attack" in again.output
     spread = document["standings"][1]["accuracy"]
-    assert f"{100 * spread['mean']:.1f} ±{100 * spread['margin']:.1f}" in again.output
+    assert spread["margin"] > 1  # two seeds are few
+    assert f"{100 * spread['mean']:.1f} ±>100" in again.output
     assert f"Written: {tmp_path / names[1]}" in again.output
 
 
