@@ -22,30 +22,46 @@ def leak_and_gain(updates: Array, is_attacker: Array, applied: Array) -> tuple[f
         leak = <applied - honest, push> / <push, push>
         gain = <applied, honest> / <honest, honest>
 
-    Plain averaging leaks the attackers' share. The honest mean itself has leak 0 and gain 1. None stands for
-    what is not defined: without attackers or without honest clients, where the divisor is zero, and where
-    something is not finite.
+    Plain averaging leaks the attackers' share. The honest mean itself has leak 0 and gain 1. Rows that are
+    not finite, which no rule gets to see, do not count. None stands for what is not defined: without
+    attackers or without honest clients, and where the divisor is zero.
 
     >>> updates = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 4.0]])
     >>> is_attacker = np.array([False, False, False, True])
     >>> leak_and_gain(updates, is_attacker, updates.mean(axis=0))
     (0.25, 1.0)
     """
-    is_attacker = np.asarray(is_attacker, dtype=bool)
-    if is_attacker.all():
-        return None, None
+    attack = np.asarray(is_attacker, dtype=bool)
+    sums = _sums(updates, attack, applied)
+    if not all(map(math.isfinite, sums)):  # rare, so that nothing is looked for beforehand
+        sums = _sums(updates, attack, applied, usable=_finite_rows(updates))
+    leaked, pushed, gained, wanted = sums
+    return _share(leaked, pushed), _share(gained, wanted)
+
+
+def _sums(updates: Array, attack: Array, applied: Array, *, usable: Array | None = None) -> list[float]:
+    """Return <applied - honest, push>, <push, push>, <applied, honest> and <honest, honest>."""
     sums = np.zeros(4)
+    bad, good = (group if usable is None else group & usable for group in (attack, ~attack))
+    if not good.any():
+        return sums.tolist()
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, updates.shape[1], BLOCK):
             block = slice(start, start + BLOCK)
             ours = applied[block].astype(np.float64)
-            honest = updates[~is_attacker, block].mean(axis=0, dtype=np.float64)
+            honest = updates[good, block].mean(axis=0, dtype=np.float64)
             sums[2:] += (ours * honest).sum(), (honest * honest).sum()
-            if is_attacker.any():
-                push = updates[is_attacker, block].mean(axis=0, dtype=np.float64) - honest
+            if bad.any():
+                push = updates[bad, block].mean(axis=0, dtype=np.float64) - honest
                 sums[:2] += ((ours - honest) * push).sum(), (push * push).sum()
-    leaked, pushed, gained, wanted = sums.tolist()
-    return _share(leaked, pushed), _share(gained, wanted)
+    return sums.tolist()
+
+
+def _finite_rows(updates: Array) -> Array:
+    """Return which rows hold numbers only: the others are dropped before any rule sees them."""
+    blocks = range(0, updates.shape[1], BLOCK)
+    found = [np.isfinite(updates[:, start : start + BLOCK]).all(axis=1) for start in blocks]
+    return np.array(found).all(axis=0)
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -60,9 +60,17 @@ def test_what_is_not_defined_is_none():
     assert leak_and_gain(np.zeros((4, 2)), ATTACKS, step) == (None, None)
     alike = np.tile([1.0, 2.0], (4, 1))  # the attackers send what the honest send
     assert leak_and_gain(alike, ATTACKS, alike[0]) == (None, 1.0)
-    broken = ROWS.copy()
-    broken[3, 0] = np.nan
-    assert leak_and_gain(broken, ATTACKS, step) == (None, 1.0)
+    assert leak_and_gain(ROWS, ATTACKS, np.array([2.0, np.inf])) == (None, None)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
+def test_rows_that_no_rule_gets_to_see_do_not_count(value):
+    rows = np.vstack([ROWS, [[value, 0.0], [0.0, -value]]]).astype(np.float64)
+    attacks, step = np.append(ATTACKS, [False, True]), np.array([2.0, 1.0])
+    is_seen = np.isfinite(value)
+    assert (leak_and_gain(rows, attacks, step) == leak_and_gain(ROWS, ATTACKS, step)) == (not is_seen)
+    without_honest = np.where(ATTACKS[:, None], ROWS, np.nan)
+    assert leak_and_gain(without_honest, ATTACKS, step) == (None, None)
 
 
 def test_every_round_of_a_simulation_records_both():
