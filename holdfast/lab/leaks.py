@@ -59,9 +59,10 @@ def _sums(updates: Array, attack: Array, applied: Array, *, usable: Array | None
 
 def _finite_rows(updates: Array) -> Array:
     """Return which rows hold numbers only: the others are dropped before any rule sees them."""
-    blocks = range(0, updates.shape[1], BLOCK)
-    found = [np.isfinite(updates[:, start : start + BLOCK]).all(axis=1) for start in blocks]
-    return np.array(found).all(axis=0)
+    finite = np.ones(len(updates), dtype=bool)
+    for start in range(0, updates.shape[1], BLOCK):
+        finite &= np.isfinite(updates[:, start : start + BLOCK]).all(axis=1)
+    return finite
 
 
 def _share(part: float, whole: float) -> float | None:
