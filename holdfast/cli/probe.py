@@ -31,13 +31,14 @@ def probe_command(
         str | None, typer.Option(help="Rules, separated by commas; by default all that holdfast has.")
     ] = None,
     after: Annotated[
-        int | None, typer.Option(min=0, help="Start after so many rounds of plain averaging; 0: fresh.")
+        int | None,
+        typer.Option(min=0, help="Start after so many rounds of plain averaging; by default fresh."),
     ] = None,
     warm: Annotated[
         float | None,
         typer.Option(
-            help="Start after so many epochs of training on all honest examples in one place. The default: 2,"
-            " or as many as take 500 steps."
+            help="Start after so many epochs of training on all honest examples in one place; at the scale"
+            " paper, 2 by default."
         ),
     ] = None,
     model: Annotated[

@@ -21,6 +21,9 @@ __all__ = ["Probed", "probe", "probe_run", "start_of"]
 
 _steps_shown = partial(progress_shown, what="steps")
 
+#: Where a probe starts unless it is said, if not from a fresh network: a large one learns nothing for long.
+DEFAULTS: Mapping[str, Start] = {"paper": WarmStart(2)}
+
 
 def probe(
     task: str | Task,
@@ -42,10 +45,10 @@ def probe(
     """Return what every rule makes of the same round: the clients train once, which serves all rules.
 
     Task, attack and defences are as in `compare`; without defences, all rules are probed, yours too. The
-    round starts from the model `after` so many rounds of plain averaging under the attack (0: a fresh
-    network), from one trained on all honest examples in one place for `warm` epochs (the default: two, or as
-    many as take 500 steps), or from a file, `model`. `draws` are rounds with other clients from the same
-    model. By default, every round has the attackers' share. What is stored in the folder `out` is read.
+    round starts from a fresh network, from the model `after` so many rounds of plain averaging under the
+    attack, from one trained on all honest examples in one place for `warm` epochs (the default at the scale
+    "paper": 2), or from a file, `model`. `draws` are rounds with other clients from the same model. By
+    default, every round has the attackers' share. What is stored in the folder `out` is read.
 
     >>> import tempfile
     >>> from holdfast import median, trimmed_mean
@@ -66,7 +69,7 @@ def probe(
     )
     runs = {name: run for name, (run,) in contest.items()}
     rules, run = {name: _rule_of(run.defence) for name, run in runs.items()}, next(iter(runs.values()))
-    start = start_of(run.task, after=after, warm=warm, model=model)
+    start = start_of(after=after, warm=warm, model=model, scale=scale)
     return probe_run(run, rules, start, draws=draws, out=Path(out), progress=progress)
 
 
@@ -84,19 +87,18 @@ def probe_run(
 
 
 def start_of(
-    task: Task,
     *,
     after: int | None = None,
     warm: float | None = None,
     model: str | Path | None = None,
+    scale: str = "cpu",
 ) -> Start:
-    """Return where a probe starts: by default, from a model that answers, and has no backdoor yet.
+    """Return where a probe starts; unless it is said, where a training at this scale would, or warm.
 
-    >>> from holdfast.lab import TASKS
-    >>> print(start_of(TASKS["digits"], after=20))
+    >>> print(start_of(after=20))
     after 20 rounds of plain averaging
-    >>> print(start_of(TASKS["digits"]))
-    from a warm start of 27 epochs
+    >>> print(start_of(scale="paper"))
+    from a warm start of 2 epochs
     """
     named = {"after": after, "warm": warm, "model": model}
     given = [name for name, value in named.items() if value is not None]
@@ -108,7 +110,7 @@ def start_of(
         return WarmStart(warm)
     if after is not None:
         return AfterRounds(after)
-    return WarmStart.of(task)
+    return DEFAULTS.get(scale, AfterRounds(0))
 
 
 def _all_rules(task: str | Task) -> list[str]:

@@ -138,10 +138,8 @@ def test_what_cannot_be_probed_is_refused_before_anything_is_trained(tmp_path, w
     assert not list(tmp_path.iterdir())
 
 
-def test_a_probe_starts_warm_unless_it_is_told_where(tmp_path):
-    found = probed(tmp_path, [median])
-    assert found.start == WarmStart(50)  # 580 examples are ten batches
-    assert found.found.accuracy > 0.9
-    assert found.found.attack_success < 0.3
-    assert start_of(found.run.task, after=0) == AfterRounds(0)
-    assert start_of(found.run.task, warm=0.5) == WarmStart(0.5)
+def test_a_probe_starts_fresh_and_at_the_scale_of_the_paper_warm_unless_it_is_told_where(tmp_path):
+    assert probed(tmp_path, [median]).start == AfterRounds(0)
+    assert start_of(scale="paper") == WarmStart(2)
+    assert start_of(scale="paper", after=0) == AfterRounds(0)
+    assert start_of(warm=0.5) == WarmStart(0.5)

@@ -12,7 +12,7 @@ from ..._support.counting import check_whole
 from ...core import Memory
 from ...errors import DataError, InputError
 from ...lab.data.split import iid
-from ...lab.scenario import Attack, Defence, Run, Task
+from ...lab.scenario import Attack, Defence, Run
 from ...lab.training import adam
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class AfterRounds:
 class WarmStart:
     """After so many epochs of training on all honest training examples in one place, by Adam.
 
-    How clients train is no guide to it: steps that are right for an average of many may diverge alone.
+    How clients train is no guide to it: steps that are right for an average of many may diverge alone. Nor
+    need the model suit the clients: from where Adam led, long steps may diverge.
 
     >>> print(WarmStart(2))
     from a warm start of 2 epochs
@@ -78,19 +79,6 @@ class WarmStart:
     def __str__(self) -> str:
         """Return the start in a few words."""
         return f"from a warm start of {self.epochs:g} epoch{'s' * (self.epochs != 1)}"
-
-    @classmethod
-    def of(cls, task: Task) -> "WarmStart":
-        """Return a warm start that is long enough: two epochs, or more where those are under 500 steps.
-
-        >>> from holdfast.lab import TASKS
-        >>> print(WarmStart.of(TASKS["digits"]))
-        from a warm start of 27 epochs
-        """
-        from ...lab.simulation import load_once
-
-        n_examples = max(1, len(load_once(task.data).y_train) - task.n_root)
-        return cls(max(2, math.ceil(500 / math.ceil(n_examples / cls.batch_size))))
 
     def training(self, run: Run) -> Run:
         """Return the training as a run: one honest client has all the examples, and a round is an epoch."""
