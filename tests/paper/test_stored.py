@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import aggregators
 from holdfast.paper import experiments_named
 from holdfast.paper.evidence import STUDIES, evidence
 from holdfast.paper.experiment import runs_folder, runs_of
@@ -19,6 +20,10 @@ from holdfast.runs.store import checked
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS, DOCS = ROOT / "results", ROOT / "docs"
+
+
+def is_probe(study):
+    return study["description"]["study"].startswith("rules_on_a_round(")
 
 
 @cache
@@ -45,8 +50,9 @@ def test_runs_of_the_same_data_were_made_from_the_same_examples():
 
 
 def test_every_stored_study_can_be_used_and_belongs_to_a_figure():
-    found, unusable = list_studies(studies_folder(RESULTS))
+    stored, unusable = list_studies(studies_folder(RESULTS))
     assert unusable == {}
+    found = [one for one in stored if not is_probe(one)]
     names = {study.identity for name in STUDIES for study in analyses_of(name).values()}
     assert sorted({one["description"]["study"] for one in found}) == sorted(names)
     assert len(found) == 3 * len(names)
@@ -54,9 +60,20 @@ def test_every_stored_study_can_be_used_and_belongs_to_a_figure():
     assert experiments[-len(STUDIES) :] == list(STUDIES)
 
 
+def test_every_stored_probe_ran_all_its_rules_and_stands_on_its_page():
+    page = (DOCS / "probe.md").read_text(encoding="utf-8")
+    probes = [one["found"] for one in list_studies(studies_folder(RESULTS))[0] if is_probe(one)]
+    assert len(probes) > 12
+    for found in probes:
+        assert not any(rule["reason"] for rule in found["rules"])
+        assert f"{found['accuracy']:.2f}, {found['attack_success']:.2f}" in page
+    whole = [[rule["rule"].partition("(")[0] for rule in found["rules"]] for found in probes]
+    assert whole.count(list(aggregators.__all__)) > 12
+
+
 def test_packed_files_are_sorted_and_written_as_packing_writes_them():
     files = [*runs_folder(RESULTS).glob("*.jsonl"), *studies_folder(RESULTS).glob("*.jsonl")]
-    assert 0 < sum(path.stat().st_size for path in files) < 5_000_000
+    assert 0 < sum(path.stat().st_size for path in files) < 8_000_000
     for path in files:
         lines = path.read_bytes().splitlines()
         entries = [checked(line) for line in lines]
@@ -70,7 +87,7 @@ def measured():
     return evidence(["all"], RESULTS)
 
 
-@pytest.mark.parametrize("name", ["results.md", "watch.md"])
+@pytest.mark.parametrize("name", ["results.md", "watch.md", "probe.md"])
 def test_the_tables_of_the_page_are_made_from_the_stored_results(name):
     page = (DOCS / name).read_text(encoding="utf-8")
     assert page.count(":start -->") >= 4
