@@ -13,6 +13,8 @@ from holdfast.paper.experiment import runs_folder
 from holdfast.paper.studies.store import list_studies, studies_folder
 from holdfast.paper.watch_tables import DEFENCES
 from holdfast.report.figures import draw_figures
+from holdfast.report.leak_figure import leak_figure
+from holdfast.report.plotting import save
 from holdfast.report.tables import claims_text, table_text
 from holdfast.runs.results import list_results
 
@@ -132,6 +134,18 @@ def paper_text() -> str:
     return _table([head, ["---", *["---:"] * 5], *(cells for _, cells in sorted(rows)), before])
 
 
+def paper_figure() -> Any:
+    """Return leak against gain of all rules at the paper's scale."""
+    (found,) = [one for one in probes() if one["scale"] == "paper" and len(one["rules"]) > 10]
+    points = {
+        rule["rule"].partition("(")[0]: [(one["leak"], one["gain"]) for one in rule["draws"]]
+        for rule in found["rules"]
+    }
+    share = found["n_attackers"][0] / found["n_clients"]
+    title = "CIFAR-10, ResNet-18, edge case: one round from a warm start"
+    return leak_figure(points, share=share, title=title)
+
+
 def foretold_text() -> str:
     """Return how well the leak in one round ranks the rules by the attack success of whole trainings."""
     trained: dict[tuple[str, str], list[Any]] = {}
@@ -184,3 +198,4 @@ if __name__ == "__main__":
     for page in PAGES:
         page.write_text(filled(page.read_text(encoding="utf-8"), document), encoding="utf-8")
     draw_figures(document, ROOT / "docs" / "figures")
+    save(paper_figure(), ROOT / "docs" / "figures" / "probe-cifar10.png")
