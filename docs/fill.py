@@ -38,7 +38,11 @@ def _text(name: str, found: dict[str, Any]) -> str:
     if name == "claims":
         return claims_text([one for one in found["claims"] if one["verdict"] != "not measured"])
     if name.startswith("probe-"):
-        own = {"probe-paper": paper_text, "probe-foretold": foretold_text}
+        own = {
+            "probe-paper": paper_text,
+            "probe-paper-draws": paper_draws_text,
+            "probe-foretold": foretold_text,
+        }
         return own[name]() if name in own else probes_text(name.removeprefix("probe-"))
     if name.startswith("attacks-"):
         return attacks_text(found["experiments"], name.removeprefix("attacks-"))
@@ -119,8 +123,8 @@ def probes_text(which: str) -> str:
 
 
 def paper_text() -> str:
-    """Return all that was measured at the paper's scale, the rules that leak least per gain first."""
-    found = [one for one in probes() if one["scale"] == "paper"]
+    """Return all that was measured at the paper's scale on one draw, the least leak per gain first."""
+    found = [one for one in probes() if one["scale"] == "paper" and len(one["n_attackers"]) == 1]
     rows = []
     for rule in (rule for one in found for rule in one["rules"]):
         (one,) = rule["draws"]
@@ -132,6 +136,17 @@ def paper_text() -> str:
     before = ["*before the round*", "", "", "", f"{accuracy:.2f}, {success:.2f}", ""]
     head = ["rule", "leak", "gain", "leak per gain", "Acc, ASR", "seconds"]
     return _table([head, ["---", *["---:"] * 5], *(cells for _, cells in sorted(rows)), before])
+
+
+def paper_draws_text() -> str:
+    """Return leak / gain at the paper's scale, draw by draw."""
+    (found,) = [one for one in probes() if one["scale"] == "paper" and len(one["n_attackers"]) > 1]
+    draws = [f"draw {number}" for number, _ in enumerate(found["n_attackers"], start=1)]
+    rows = [["rule", *draws], ["---", *["---:"] * len(draws)]]
+    for rule in found["rules"]:
+        cells = (f"{one['leak']:.3f} / {one['gain']:.2f}" for one in rule["draws"])
+        rows.append([f"`{rule['rule']}`", *cells])
+    return _table(rows)
 
 
 def paper_figure() -> Any:
