@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.comparing import compare
+from holdfast.core import ROLES
 from holdfast.lab.choices import Numbers
 
 from .cli.test_run import holdfast
@@ -34,6 +35,16 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path
     sys.modules.pop("own_task", None)
+
+
+def test_the_table_of_roles_says_what_each_is_called_with():
+    rows = re.findall(r"^\| (\w+) \| (.*?) \| (.*?) \| (.*?) \| .* \|$", DOCS.read_text(), re.M)
+    told = {role: (takes, asks) for role, _, takes, asks in rows if role in ROLES}
+    assert set(told) == set(ROLES) - {"watch", "augmentation", "minority", "study"}
+    for role, (takes, asks) in told.items():
+        names = tuple(re.findall(r"\w+", takes)) if "`" in takes else ()
+        assert names == ROLES[role].takes
+        assert re.findall(r"`(\w+)`", asks) == list(ROLES[role].inputs)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .choices import build_contest, build_run
+from .choices import Numbers, build_contest, build_run
 from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, WATCHES, attack_named, defence_named
 from .scenario import Attack, Defence, Run, Task
 from .simulation import Record, State, simulate
@@ -27,6 +27,7 @@ __all__ = [
     "WATCHES",
     "Attack",
     "Defence",
+    "Numbers",
     "Record",
     "Run",
     "State",
