@@ -229,6 +229,24 @@ def test_a_flat_result_is_given_the_form_of_the_model():
         defend(sent, lambda updates: Aggregate(np.zeros(7)), like=params)
 
 
+def giving(update):
+    return lambda updates: Aggregate(update)
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_lists_of_numbers_are_given_the_form_of_the_model(explain):
+    rows = np.array([[1.0, 4.0, 7.0], [2.0, 3.0, 8.0], [9.0, -2.0, 9.0]], dtype=np.float32)
+    update = defend(rows, giving([2, 3.0, 8.0]), explain=explain).update
+    assert (update.tolist(), update.dtype) == ([2.0, 3.0, 8.0], np.float32)
+    layers = [[row[:2], row[2:]] for row in rows]
+    for given in ([2.0, 3.0, 8.0], [[2.0, 3.0], [8.0]], [np.array([2.0, 3.0]), [8.0]]):
+        result = defend(layers, giving(given), like=layers[0], explain=explain)
+        assert [layer.tolist() for layer in result.update] == [[2.0, 3.0], [8.0]]
+        assert {layer.dtype for layer in result.update} == {np.dtype(np.float32)}
+    with pytest.raises(InputError, match="returned an update that does not fit: wrong shape"):
+        defend(rows, giving([2.0, 3.0]))
+
+
 def test_nothing_is_measured_unless_asked_for():
     assert defend(np.array(honest()), median).diagnostics.norms is None
     assert defend(rows_of(np.array(honest()), explain=True), median).diagnostics.norms is not None

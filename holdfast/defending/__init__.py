@@ -15,7 +15,7 @@ from ..core import Aggregate, Memory, Rule, Watch, bind
 from ..errors import InputError, NonFiniteError, TooFewClientsError
 from ..updates.counts import balanced_counts
 from ..updates.forms import BUFFERS
-from ..updates.layout import Layout, NotFiniteError, Unfit
+from ..updates.layout import Layout, NotFiniteError, Unfit, is_numbers, widened
 from ..watching import N_HEARD, Watched
 from .measuring import measured
 from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
@@ -193,18 +193,21 @@ def _reference(found: Screened, reference: Any) -> Any:
 
 
 def _in_form(bound: Rule, layout: Layout, result: Any) -> Aggregate:
-    """Return what a rule gave with its update in the form of one; a rule of one's own may give it flat."""
+    """Return what a rule gave, its update in the form of one; a user's rule may give it flat, or as lists."""
     if not isinstance(result, Aggregate):
         raise InputError(f"{bound.name} returned {type(result).__name__}; a rule returns Aggregate(update)")
+    update = result.update
     try:
-        layout.accept(result.update)
-        return result
+        arrays = layout.accept(update)
+        if all(hasattr(part, "__array__") for part in ([update] if layout.is_single else update)):
+            return result
+        flat = np.concatenate([widened(array.reshape(-1), layout.compute_dtype) for array in arrays])
     except Unfit as reason:
-        flat = np.asarray(result.update) if hasattr(result.update, "__array__") else np.empty(0)
-        if flat.shape == (layout.dim,) and flat.dtype.kind == "f":
-            flat = np.ascontiguousarray(flat, dtype=layout.compute_dtype)
-            return replace(result, update=layout.restored(flat))
-        raise InputError(
-            f"{bound.name} returned an update that does not fit: {reason}; a rule returns"
-            " Aggregate(update) in the form of one client's update, or flat"
-        ) from None
+        numbers = np.array(update, np.float64) if is_numbers(update) else update
+        flat = np.asarray(numbers) if hasattr(numbers, "__array__") else np.empty(0)
+        if flat.shape != (layout.dim,) or flat.dtype.kind != "f":
+            raise InputError(
+                f"{bound.name} returned an update that does not fit: {reason}; a rule returns"
+                " Aggregate(update) in the form of one client's update, or flat"
+            ) from None
+    return replace(result, update=layout.restored(np.ascontiguousarray(flat, dtype=layout.compute_dtype)))
