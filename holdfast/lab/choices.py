@@ -111,7 +111,8 @@ def build_contest(
     """Return each defence's runs, one per seed; the other choices are those of `build_run`.
 
     Defences are names, rules or Defence values; a mapping gives them names of their own. A setting goes to
-    the defences that have it; at least one must. A `watch` watches all of them.
+    the defences that have it; at least one must. With a defence's name before it, it goes to that one alone:
+    `mine.tau`. A `watch` watches all of them.
 
     >>> contest = build_contest("digits", ["median", "rfa"], seeds=(0, 5), attack="edge-case")
     >>> [run.seed for run in contest["rfa"]]
@@ -126,7 +127,8 @@ def build_contest(
             raise InputError(f"two defences are called {run.defence.name}: name them, as in {{'mine': rule}}")
         plain[run.defence.name] = run
     for name, value in (settings or {}).items():
-        fitting = [defence for defence, run in plain.items() if _matching(run, name)]
+        called = [defence for defence, run in plain.items() if _called(run, name)]
+        fitting = called or [defence for defence, run in plain.items() if _matching(run, name)]
         for defence in fitting or plain:  # where none fits, the first to refuse it says why
             plain[defence] = _with_setting(plain[defence], name, value)
     return {defence: [run.replace(seed=seed) for seed in seeds] for defence, run in plain.items()}
@@ -159,6 +161,7 @@ class _Setting(NamedTuple):
     owner: str
     name: str
     change: Callable[[Any], Run]  # returns the run with this value
+    called: tuple[str, ...] = ()  # what else the owner is called: a variable's name, a defence's
 
     @property
     def path(self) -> str:
@@ -178,8 +181,14 @@ def _with_setting(run: Run, name: str, value: Any) -> Run:
 
 
 def _matching(run: Run, name: str) -> list[_Setting]:
-    """Return the settings that a name may mean."""
-    return [setting for setting in _settings(run) if name in (setting.name, setting.path)]
+    """Return the settings that a name may mean; a defence's own name counts before that of its function."""
+    return _called(run, name) or [one for one in _settings(run) if name in (one.name, one.path)]
+
+
+def _called(run: Run, name: str) -> list[_Setting]:
+    """Return the settings that a name means which begins with that of the defence, its rule or its watch."""
+    owner, _, last = name.rpartition(".")
+    return [one for one in _settings(run) if one.name == last and owner in one.called]
 
 
 def _settings(run: Run) -> Iterator[_Setting]:
@@ -192,8 +201,18 @@ def _settings(run: Run) -> Iterator[_Setting]:
                 yield _Setting(part, field, change)
             for position, bound in enumerate(held if isinstance(held, tuple) else (held,)):
                 if isinstance(bound, Bound):
+                    called = _names_of(run.defence, field) if part == "defence" else ()
                     for name, _ in bound.settings:
-                        yield _Setting(bound.name, name, partial(_rebound, change, held, position, name))
+                        rebound = partial(_rebound, change, held, position, name)
+                        yield _Setting(bound.name, name, rebound, called)
+
+
+def _names_of(defence: Defence, field: str) -> tuple[str, ...]:
+    """Return what the parts of a defence are called: in keen+strict the watch is keen, all else strict."""
+    watch, plus, rule = defence.name.rpartition("+")
+    if defence.watch is None or not plus:
+        return (defence.name,)
+    return (watch if field == "watch" else rule, defence.name)
 
 
 def _with_field(run: Run, part: str, field: str, value: Any) -> Run:

@@ -7,7 +7,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from holdfast import InputError, factions, median
+from holdfast import InputError, factions, invariant, median
 from holdfast.lab import Attack, Defence, build_contest, build_run
 from holdfast.lab.own import load_own
 
@@ -135,6 +135,33 @@ def test_what_is_wrong_with_a_file_is_told_with_what_to_do(written, body, choice
     where = written(f"wrong_{abs(hash(request.node.name))}", body)
     with pytest.raises(InputError, match=needed):
         build_run(where + choices.pop("task", ""), **choices)
+
+
+@pytest.mark.parametrize(
+    ("setting", "changed"),
+    [
+        ("strict.tau", ["strict", "keen+strict"]),
+        ("keen+strict.tau", ["keen+strict"]),
+        ("invariant.tau", ["invariant"]),
+        ("tau", ["strict", "keen+strict", "invariant"]),
+        ("keen.hearing", ["keen+strict"]),
+        ("factions.hearing", ["factions+median"]),
+        ("hearing", ["keen+strict", "factions+median"]),
+    ],
+)
+def test_a_setting_goes_to_the_defence_that_is_called_so(written, setting, changed):
+    where = written("sets_by_name", "strict = invariant(tau=0.9); keen = factions(hearing=4)")
+    names = ["strict", "keen+strict", "invariant", "factions+median"]
+    plain = build_contest(where, names)
+    contest = build_contest(where, names, settings={setting: 0.25})
+    assert [name for name in names if contest[name] != plain[name]] == changed
+
+
+def test_a_setting_goes_to_all_with_its_function_where_none_is_called_so(written):
+    where = written("sets_by_function", "strict = invariant(tau=0.9); both = Defence('b', strict)")
+    contest = build_contest(where, ["strict", "both"], settings={"invariant.tau": 0.25})
+    assert all(runs[0].defence.aggregate.settings[0] == ("tau", 0.25) for runs in contest.values())
+    assert build_run(where, defence="both", settings={"b.tau": 0.25}).defence.aggregate == invariant(tau=0.25)
 
 
 def test_a_file_that_cannot_be_a_module_is_refused(written, tmp_path):
