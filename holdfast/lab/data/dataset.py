@@ -59,7 +59,7 @@ class Dataset:
         for name in ("x_train", "x_test", "raw_mean", "raw_scale"):
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float32))
         for name in ("y_train", "y_test"):
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int64))
+            object.__setattr__(self, name, _as_labels(name, getattr(self, name)))
         for part in ("train", "test"):
             x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
             if len(x) != len(y) or len(x) == 0:
@@ -113,6 +113,23 @@ class Dataset:
     def n_classes(self) -> int:
         """How many labels there are."""
         return int(max(self.y_train.max(), self.y_test.max())) + 1
+
+
+def _as_labels(name: str, given: Any) -> NDArray[np.int64]:
+    """Return labels as whole numbers; floats and booleans may be such numbers too, but nothing is rounded."""
+    labels = np.asarray(given)
+    if labels.ndim != 1 or labels.dtype.kind not in "biuf":
+        raise InputError(
+            f"{name} must be one whole number per example, its label; got an array of shape {labels.shape}"
+            f" and type {labels.dtype}: number the labels from 0 on"
+        )
+    wrong = labels[~((labels >= 0) & (labels == np.floor(labels)) & (labels < 2**31))]
+    if len(wrong):
+        raise InputError(
+            f"{name} must be whole numbers from 0 on; {len(wrong)} of {len(labels)} are not, such as"
+            f" {wrong[0]}: number the labels from 0 on"
+        )
+    return np.ascontiguousarray(labels, dtype=np.int64)
 
 
 def standardise(x_train: Array, y_train: Array, x_test: Array, y_test: Array) -> Dataset:

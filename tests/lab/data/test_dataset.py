@@ -35,6 +35,29 @@ def test_what_does_not_fit_together_is_refused(changes, needed):
         small(**changes)
 
 
+@pytest.mark.parametrize(
+    ("labels", "needed"),
+    [
+        (np.arange(4) / 4, "y_train must be whole numbers from 0 on; 3 of 4 are not, such as 0.25"),
+        ([0.0, 1.0, np.nan, 2.0], "1 of 4 are not, such as nan"),
+        ([0.0, 1.0, np.inf, 2.0], "1 of 4 are not, such as inf"),
+        ([0, 1, -1, 2], "1 of 4 are not, such as -1"),
+        (["0", "1", "2", "3"], "one whole number per example, its label; got an array of shape .* type <U1"),
+        (np.eye(4), r"one whole number per example, its label; got an array of shape \(4, 4\)"),
+        (None, "one whole number per example"),
+    ],
+)
+def test_labels_that_are_no_whole_numbers_are_refused_and_never_rounded(labels, needed):
+    with pytest.raises(InputError, match=needed):
+        small(y_train=labels)
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, np.uint8, np.uint64])
+def test_whole_labels_may_be_of_any_type_of_number(kind):
+    assert small(y_train=np.arange(4).astype(kind)).checksum == small().checksum
+    assert small(y_train=np.array([True, False, False, True])).y_train.tolist() == [1, 0, 0, 1]
+
+
 def test_the_checksum_sees_every_number():
     data = small(pools={"p": Pool(np.ones((2, 4)), np.ones((2, 4)), 1)})
     changed = [
