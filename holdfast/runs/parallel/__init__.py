@@ -37,10 +37,10 @@ def make_runs(
 
     The first run that cannot be made stops the others, with an InputError that names it, unless
     `stop_at_error` is off: then its last news says why. By default there is one worker per core; where no
-    worker could import a run's functions, as those of a notebook, all runs are made in this process. With
+    worker could import a run's functions, as those of a notebook, all runs are made in this process. So they
+    are for functions of the script that runs, unless it calls this under `if __name__ == "__main__":`. With
     `ray` the workers are actors of a Ray cluster: "ray" for the one at hand, else a new local one, or an
-    address such as "ray://host:10001"; the files still come into this folder, on this machine. A script
-    whose own functions are in the runs needs the usual `if __name__ == "__main__":`.
+    address such as "ray://host:10001"; the files still come into this folder, on this machine.
 
     >>> list(make_runs([], Path("results")))
     []

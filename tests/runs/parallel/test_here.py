@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import partial
 
+from holdfast import median
 from holdfast.lab.data import digits
 from holdfast.runs.parallel import make_runs
 from holdfast.runs.parallel.here import travels
@@ -40,6 +41,16 @@ def test_a_run_of_a_lambda_is_made_in_this_process(tmp_path, caplog):
         steps = list(make_runs([run, tiny_run(n_rounds=1)], tmp_path, n_workers=2))
     assert {step.key for step in steps if step.finished} == {run.key, tiny_run(n_rounds=1).key}
     assert "put the functions in a file" in caplog.text
+
+
+def test_a_rule_that_is_not_what_its_module_has_by_this_name_stays_here():
+    def local(updates):
+        return median(updates)
+
+    assert not travels(tiny_run(local))
+    assert not travels(tiny_run(lambda updates: median(updates)))
+    local.__qualname__ = "travels"
+    assert not travels(tiny_run(local))
 
 
 def test_what_a_worker_can_import_travels():

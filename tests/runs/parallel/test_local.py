@@ -119,31 +119,56 @@ def test_an_error_that_is_not_ours_comes_through(tmp_path):
 
 
 SCRIPT = """
-import sys
+import multiprocessing, sys
 from pathlib import Path
+import numpy as np
+from holdfast import Aggregate, rule
 from holdfast.runs.parallel import make_runs
 from tests.runs.tiny import tiny_run
 
-def own():
-    return tiny_run().task.data()
+@rule
+def middle(updates):
+    return Aggregate(np.median(np.asarray(updates), axis=0))
 
 def main(run):
-    print([step.round for step in make_runs([run], Path(sys.argv[1]), n_workers=1)], Path(__file__).name)
+    rounds, workers = [], set()
+    for step in make_runs([run], Path(sys.argv[1]), n_workers=1):
+        rounds.append(step.round)
+        workers.update(multiprocessing.active_children())
+    print(rounds, len(workers), Path(__file__).name)
 
+"""
+INSIDE = """
+if __name__ == '__main__':
+    @rule
+    def later(updates):
+        return middle(updates)
+
+    main(tiny_run(later))
 """
 
 
 @pytest.mark.parametrize(
-    "last",
+    ("last", "n_workers"),
     [
-        "main(tiny_run())",
-        "if __name__ == '__main__': main(tiny_run().replace(data=own))",
+        ("main(tiny_run())", 1),
+        ("if __name__ == '__main__': main(tiny_run(middle))", 1),
+        ("main(tiny_run(middle))", 0),
+        ("if __name__ == '__main__': main(tiny_run(lambda updates: middle(updates)))", 0),
+        (INSIDE, 0),
     ],
-    ids=["holds nothing that they need", "guards its work"],
+    ids=[
+        "has nothing that they need",
+        "guards its work",
+        "guards nothing",
+        "guards its work, of a lambda",
+        "guards its functions",
+    ],
 )
-def test_workers_leave_a_script_alone_that(last, tmp_path):
+def test_a_script_is_run_once_and_has_workers_if_it(last, n_workers, tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT + last)
     command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
-    assert done.stdout == "[0, 1, 2, 3] script.py\n", done.stderr[-2000:]
+    assert done.stdout == f"[0, 1, 2, 3] {n_workers} script.py\n", done.stderr[-2000:]
+    assert ("worker processes cannot find them" in done.stderr) == (n_workers == 0)
