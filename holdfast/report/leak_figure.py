@@ -17,7 +17,7 @@ def leak_figure(points: Mapping[str, Sequence[tuple[float, float]]], *, share: f
     """Return the rules by their gain and leak; of several draws, the mean in a cross from lowest to highest.
 
     `points` are (leak, gain) pairs by rule, one per draw, and `share` is that of the attackers, which
-    plain averaging leaks. A rule on the slanted line only slows learning down: per gain it leaks as much.
+    plain averaging leaks. On the slanted line a rule leaks as much per gain.
     """
     figure = new_figure(10, max(5.0, 0.8 + 0.27 * len(points)))
     figure.suptitle(title, fontsize=11, x=0.01, ha="left", weight="bold")
@@ -39,7 +39,7 @@ def leak_figure(points: Mapping[str, Sequence[tuple[float, float]]], *, share: f
             axes.plot((x, x), (leak.min(), leak.max()), color=BENIGN, lw=0.9, alpha=0.6)
     _draw_names(axes, names, shown, means)
     axes.set_xlabel("gain: how much of the honest step survives")
-    note = "On the dotted line, leak per gain is the attackers' share; below it, a rule selects."
+    note = "On the dotted line, leak per gain is the attackers' share; well below it, a rule selects."
     figure.supxlabel(note, fontsize=9, color=MUTED, x=0.01, ha="left")
     axes.set_ylabel("leak: how much of the attack gets through")
     with_grid(axes)
