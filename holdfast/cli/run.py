@@ -141,6 +141,10 @@ def _rows(run: "Run", result: "Result") -> list[tuple[str, str, str]]:
     if run.attack.n_malicious:
         mean = f"{result.mean('n_attackers'):.1f}"
         rows.append(("attackers", mean, f"of the {run.task.n_per_round} clients of a round, on average"))
+    leak, gain = result.mean("leak"), result.mean("gain")
+    if leak is not None and gain is not None:
+        rows.append(("leak", f"{leak:.3f}", "of the attack gets into the model in a round, on average"))
+        rows.append(("gain", f"{gain:.2f}", "of the honest clients' step survives"))
     if result.summary.watched is not None:
         rows += _watch_rows(run, result)
     if dropped:

@@ -38,6 +38,8 @@ def test_a_run_ends_in_a_table_for_newcomers(tmp_path):
     assert result.exit_code == 0, result.output
     assert "3 of 12 clients attack (edge-case)" in result.output
     assert "of clean test inputs are answered correctly" in result.output
+    assert "of the attack gets into the model in a round" in result.output
+    assert "of the honest clients' step survives" in result.output
     assert "of inputs with the backdoor get the label that the attackers want" in result.output
     assert "of the model's numbers move in a round" in result.output
     (stored,) = (tmp_path / "runs").glob("*.json")
