@@ -45,7 +45,7 @@ def travels(run: Run) -> bool:
     try:
         pickled = pickle.dumps(run)
         same = pickle.loads(pickled).key == run.key  # rules are pickled by name, whatever has that name
-    except (pickle.PicklingError, AttributeError, TypeError):
+    except (pickle.PicklingError, AttributeError, ImportError, TypeError):
         return False
     return same and (b"__main__" not in pickled or _in_guarded_script(run))
 

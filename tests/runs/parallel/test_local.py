@@ -111,6 +111,17 @@ def test_one_run_that_cannot_be_made_need_not_stop_the_others(tmp_path):
     assert load_result(good, tmp_path).finished
 
 
+def broken(updates):
+    raise KeyError("weights")
+
+
+@pytest.mark.parametrize("rule", [broken, lambda updates: broken(updates)], ids=["in a worker", "here"])
+def test_an_error_in_a_function_of_the_users_is_told_with_its_run_and_place(rule, tmp_path):
+    told = r"under attack 'edge-case', seed 0: KeyError: 'weights', in broken \(test_local.py, line \d+\)"
+    with pytest.raises(InputError, match=told):
+        list(make_runs([tiny_run(rule)], tmp_path, n_workers=1))
+
+
 @pytest.mark.slow
 def test_an_error_that_is_not_ours_comes_through(tmp_path):
     (tmp_path / "taken").write_text("")
