@@ -106,7 +106,7 @@ class Attack:
     train: Any = None  # how attackers train, if not like everybody
     crafts: tuple[Any, ...] = ()  # applied one after the other to the attackers' updates
     colludes: bool = False  # the first attacker of a round trains on the examples of all, who send its update
-    poison_fraction: float = 0.5  # poisoned examples added to a shard, as a share of the clean ones
+    poison_fraction: float = 0.5  # poisoned examples added to a shard, per clean one; it may be above 1
     exposure: float = 0.0  # share of an edge-case pool that honest clients hold, labelled correctly
     rounds: range = range(1, 1_000_000)
     sleeps: int = field(default=0, metadata={"before": 0})  # honest rounds before the first attack
@@ -114,15 +114,15 @@ class Attack:
     whitewashes: bool = field(default=False, metadata={"before": False})  # once expelled, take a new id
 
     def __post_init__(self) -> None:
-        """Put the functions into their roles, and refuse shares outside their range."""
+        """Put the functions into their roles, and refuse numbers outside their range."""
         _bind_fields(self, backdoor="backdoor", train="training", crafts="craft")
         _as_floats(self, "poison_fraction", "exposure")
         check_whole("n_malicious", self.n_malicious, at_least=0)
         check_whole("sleeps", self.sleeps, at_least=0)
         check_whole("period", self.period, at_least=1)
-        if not self.poison_fraction >= 0 or not 0 <= self.exposure <= 1:
+        if not 0 <= self.poison_fraction < float("inf") or not 0 <= self.exposure <= 1:
             raise InputError(
-                "poison_fraction must be at least 0 and exposure in [0, 1];"
+                "poison_fraction must be a finite number of at least 0 and exposure in [0, 1];"
                 f" got {self.poison_fraction} and {self.exposure}"
             )
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from holdfast import InputError
+from holdfast.lab.attacks import Backdoor
 from holdfast.lab.models import mlp
-from holdfast.lab.scenario import Defence, Run
+from holdfast.lab.scenario import Attack, Defence, Run
 from holdfast.lab.simulation import simulate
 
 from ..toy import TOY, idle
@@ -41,3 +42,79 @@ def test_a_prediction_of_ones_own_may_read_scores_as_it_likes():
 
     task = replace(TOY, model=partial(mlp, sizes=(4, 6, 1)), train=idle, warm_epochs=1)
     assert 0 < first_round(task, defence=Defence("own", predict=above_zero)).accuracy < 1
+
+
+def ones(x, y, count, attacker, rng):
+    return np.ones((count, 4))
+
+
+@pytest.mark.parametrize(
+    ("returned", "got"),
+    [
+        (lambda updates: None, "got None"),
+        (lambda updates: 1.0, "got a value of type float"),
+        (lambda updates: updates[0], r"got an array of shape \(44,\) and type float32"),
+        (lambda updates: updates[:, :3], r"got an array of shape \(4, 3\)"),
+        (lambda updates: updates[:1], r"got an array of shape \(1, 44\)"),
+        (lambda updates: updates.astype(str), r"got an array of shape \(4, 44\) and type <U32"),
+        (lambda updates: [row[: i + 1] for i, row in enumerate(updates)], "got a value of type list"),
+    ],
+)
+def test_a_craft_that_returns_no_row_per_attacker_is_named(returned, got):
+    def careless(updates):
+        return returned(updates)
+
+    attack = Attack("own", 4, crafts=(careless,))
+    with pytest.raises(InputError, match=rf"careless must return numbers of the shape \(4, 44\); {got}"):
+        first_round(replace(TOY, n_per_round=10), attack=attack)
+
+
+def test_a_craft_may_return_a_list_or_numbers_that_are_none():
+    def hostile(updates):
+        return [[np.nan] * len(row) for row in updates]
+
+    record = first_round(replace(TOY, n_per_round=10), attack=Attack("own", 4, crafts=(hostile,)))
+    assert len(record.diagnostics.dropped) == record.n_attackers == 4
+
+
+@pytest.mark.parametrize(
+    ("made", "needed"),
+    [
+        (
+            (0, ones, np.ones((2, 4))),
+            r"own must return a Backdoor\(target, poison, challenge\); got a value of type tuple",
+        ),
+        (Backdoor(9, ones, np.ones((2, 4))), "the target of own must be a whole number from 0 to 1; got 9"),
+        (Backdoor(0.5, ones, np.ones((2, 4))), "the target of own must be a whole number"),
+        (Backdoor(0, ones, np.ones((0, 4))), "the challenge of own must have at least one input"),
+        (Backdoor(0, ones, np.ones((2, 3))), r"own, as its challenge, must return .* shape \(2, 4\); got"),
+        (Backdoor(0, ones, None), r"as its challenge, must return numbers of the shape \(1, 4\); got None"),
+        (
+            Backdoor(0, lambda x, y, count, attacker, rng: x[:1], np.ones((2, 4))),
+            r"the poison of own must return numbers of the shape \(9, 4\); got an array of shape \(1, 4\)",
+        ),
+        (Backdoor(0, lambda *_: None, np.ones((2, 4))), r"the poison of own must .* \(9, 4\); got None"),
+    ],
+)
+def test_a_backdoor_that_cannot_be_learned_or_measured_is_refused(made, needed):
+    def own(data):
+        return made
+
+    with pytest.raises(InputError, match=needed):
+        first_round(TOY, attack=Attack("own", 4, own))
+
+
+def test_an_attacker_with_nothing_to_poison_may_return_no_example():
+    def own(data):
+        return Backdoor(0, lambda *_: [], np.ones((2, 4)))
+
+    assert first_round(TOY, attack=Attack("own", 4, own)).n_attackers > 0
+
+
+@pytest.mark.parametrize("fraction", [0.5, 2.0])
+def test_a_backdoor_may_be_in_any_type_of_number_and_outnumber_the_clean(fraction):
+    def own(data):
+        return Backdoor(np.int64(0), ones, [[1, 1, 1, 1]])
+
+    record = first_round(TOY, attack=Attack("own", 4, own, poison_fraction=fraction))
+    assert record.attack_success in (0, 1)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._support.counting import check_whole
 from ...errors import InputError
+from ..attacks import Backdoor
 from ..data import Dataset
 from ..lazy_torch import nn, torch
 
-__all__ = ["check_outputs"]
+__all__ = ["as_backdoor", "as_numbers", "as_poison", "check_outputs"]
+
+Array = NDArray[Any]
 
 
 def check_outputs(model: nn.Module, data: Dataset) -> None:
@@ -23,3 +32,46 @@ def check_outputs(model: nn.Module, data: Dataset) -> None:
             f" (n_examples, {data.n_classes}) or wider; for {len(data.x_test[:2])} examples it returned"
             f" {shape}: give it {data.n_classes} outputs, or number the labels from 0 on without gaps"
         )
+
+
+def as_backdoor(made: Any, data: Dataset, who: str) -> Backdoor:
+    """Return what a function made as a backdoor for this data, its challenge in the type of the examples."""
+    if not isinstance(made, Backdoor):
+        raise InputError(f"{who} must return a Backdoor(target, poison, challenge); got {_spelt(made)}")
+    check_whole(f"the target of {who}", made.target, at_least=0, at_most=data.n_classes - 1)
+    n_inputs, whose = len(np.atleast_1d(_as_array(made.challenge))), f"{who}, as its challenge,"
+    if n_inputs == 0:
+        raise InputError(f"the challenge of {who} must have at least one input; got {_spelt(made.challenge)}")
+    challenge = as_numbers(made.challenge, (n_inputs, *data.x_test.shape[1:]), whose)
+    return replace(made, challenge=np.ascontiguousarray(challenge, dtype=np.float32))
+
+
+def as_poison(found: Any, shape: tuple[int, ...], who: str) -> Array:
+    """Return poisoned examples in the type of all examples; there may be none where nothing is to poison."""
+    if _as_array(found).size == 0:
+        found = np.empty((0, *shape[1:]))
+        shape = found.shape
+    return as_numbers(found, shape, who).astype(np.float32)
+
+
+def as_numbers(found: Any, shape: tuple[int, ...], who: str) -> Array:
+    """Return what a function returned as an array of this shape; its values may be anything, NaN too."""
+    array = _as_array(found)
+    if array.shape != shape or array.dtype.kind not in "biuf":
+        raise InputError(f"{who} must return numbers of the shape {shape}; got {_spelt(found)}")
+    return array
+
+
+def _as_array(found: Any) -> Array:
+    try:
+        return np.asarray(found)
+    except ValueError:  # rows of several lengths
+        return np.array(None)
+
+
+def _spelt(found: Any) -> str:
+    """Return a wrong value in a few words."""
+    shape = getattr(found, "shape", None)
+    if shape is not None:
+        return f"an array of shape {tuple(shape)} and type {found.dtype}"
+    return "None" if found is None else f"a value of type {type(found).__name__}"

@@ -19,6 +19,7 @@ from ...watching import Verdicts
 from ..leaks import leak_and_gain
 from ..scenario import Defence
 from ..training.schedule import Shard, Trained, n_steps_of
+from .checking import as_numbers
 from .clients import Workers
 from .state import Record, State
 from .world import Examples, World, join_examples
@@ -144,7 +145,8 @@ class Round:
             known["rehearsal"] = self._train_clients(attackers, world.honest_examples, train).updates
         updates = trained.updates
         for position, craft in enumerate(attack.crafts):
-            updates = craft(updates, **known, rng=world.stream("craft", self.number, position))
+            made = craft(updates, **known, rng=world.stream("craft", self.number, position))
+            updates = as_numbers(made, updates.shape, craft.name)
         return trained._replace(updates=updates)
 
     def _collude(self, attackers: NDArray[np.intp], train: Bound[Any]) -> Trained:

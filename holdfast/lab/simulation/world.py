@@ -19,6 +19,7 @@ from ..lazy_torch import Tensor, nn, torch
 from ..models import build_network
 from ..scenario import Attack, Run, Task
 from ..training.schedule import Kept, Shard, schedule
+from .checking import as_backdoor, as_poison
 
 __all__ = ["Examples", "World", "build_world", "join_examples", "load_once"]
 
@@ -191,8 +192,8 @@ def _backdoor(attack: Attack, data: Dataset, rng: np.random.Generator) -> Backdo
         raise InputError(f"exposure={attack.exposure} needs an edge-case pool; {attack.name!r} has none")
     if attack.backdoor is None:
         return None
-    backdoor: Backdoor = attack.backdoor(data, exposure=attack.exposure, rng=rng)
-    return backdoor
+    made = attack.backdoor(data, exposure=attack.exposure, rng=rng)
+    return as_backdoor(made, data, attack.backdoor.name)
 
 
 def _poison(world: World, client: int, number: int) -> tuple[Array, Array]:
@@ -201,7 +202,8 @@ def _poison(world: World, client: int, number: int) -> tuple[Array, Array]:
     if world.backdoor is None:
         return x[:0], y[:0]
     count = round(world.run.attack.poison_fraction * len(y))
-    bad = world.backdoor.poison(x, y, count, number, world.stream("poison", client))
+    made = world.backdoor.poison(x, y, count, number, world.stream("poison", client))
+    bad = as_poison(made, (count, *x.shape[1:]), f"the poison of {world.run.attack.backdoor.name}")
     return bad, np.full(len(bad), world.backdoor.target)
 
 
