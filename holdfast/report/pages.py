@@ -64,6 +64,7 @@ def results_page(
         title=title,
         links=[(name, where, _is_address(where)) for name, where in (links or {}).items()],
         is_single=is_single,
+        has_claims=not is_single and (claims or document["scale"] is not None),
         data={**document, "experiments": [{**one, "analyses": {}} for one in experiments]},  # drawn already
         signs=SIGNS,
         verdicts=verdicts,

@@ -39,11 +39,11 @@ def check_format(format: str) -> None:
 
 
 def document_text(document: Mapping[str, Any], format: str) -> str:
-    """Return all tables of a document, one after the other; Markdown begins with the claims."""
+    """Return all tables of a document, one after the other; Markdown begins with the claims of the paper."""
     if format == "json":
         return json.dumps(document, indent=1, allow_nan=False) + "\n"
     tables = [table_text(one, format, scale=document["scale"]) for one in document["experiments"]]
-    if format == "markdown":
+    if format == "markdown" and document["scale"] is not None:
         return "\n".join(["## Claims\n", claims_text(document["claims"]), "## Tables\n", *tables])
     if format == "csv":  # one table, with one head
         return "".join(table if not place else table.partition("\n")[2] for place, table in enumerate(tables))
@@ -75,8 +75,8 @@ def printed_text(cell: Cell) -> str:
     return numbers + (f" on {cell['stands_in_for']}" if cell["stands_in_for"] else "")
 
 
-def table_text(experiment: Experiment, format: str, *, scale: str) -> str:
-    """Return a table in this format: markdown, csv or latex."""
+def table_text(experiment: Experiment, format: str, *, scale: str | None) -> str:
+    """Return a table in this format: markdown, csv or latex. What is not the paper's has no scale: None."""
     if format not in FORMATS:
         raise InputError(f"a table's format must be one of {', '.join(FORMATS)}; got {format!r}")
     return FORMATS[format](experiment, scale)
@@ -89,13 +89,13 @@ def claims_text(claims: list[Mapping[str, Any]]) -> str:
     return markdown_table([head, *rows])
 
 
-def _markdown(experiment: Experiment, scale: str) -> str:
+def _markdown(experiment: Experiment, scale: str | None) -> str:
     table = markdown_table([["", *experiment["columns"]], *_grid(experiment)])
     title, legend = in_markdown(experiment["title"]), in_markdown(_legend(experiment, scale))
     return f"### {title}\n\n{legend}\n\n{table}"
 
 
-def _csv(experiment: Experiment, scale: str) -> str:
+def _csv(experiment: Experiment, scale: str | None) -> str:
     names = [f"{name}_{part}" for name in NUMBERS for part in PARTS]
     names += [f"last10_{name}_mean" for name in NUMBERS]
     text = io.StringIO()
@@ -112,20 +112,21 @@ def _csv(experiment: Experiment, scale: str) -> str:
     return text.getvalue()
 
 
-def _latex(experiment: Experiment, scale: str) -> str:
+def _latex(experiment: Experiment, scale: str | None) -> str:
     caption = f"{experiment['title']}. {_legend(experiment, scale)}"
     return latex_table([["", *experiment["columns"]], *_grid(experiment)], caption=caption)
 
 
-FORMATS: Mapping[str, Callable[[Experiment, str], str]] = MappingProxyType(
+FORMATS: Mapping[str, Callable[[Experiment, str | None], str]] = MappingProxyType(
     {"markdown": _markdown, "csv": _csv, "latex": _latex}
 )
 
 
-def _legend(experiment: Experiment, scale: str) -> str:
+def _legend(experiment: Experiment, scale: str | None) -> str:
+    beside = "" if scale is None else f", at the scale {scale}; in brackets what the paper prints"
     return (
-        "Accuracy / attack success after the last round, mean ± standard deviation of the seeds, at the scale"
-        f" {scale}; in brackets what the paper prints. {experiment['note']}"
+        "Accuracy / attack success after the last round, mean ± standard deviation of the seeds"
+        f"{beside}. {experiment['note']}"
     ).strip()
 
 

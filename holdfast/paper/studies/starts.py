@@ -2,11 +2,11 @@
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..._support.counting import check_whole
 from ...core import Memory
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...lab.simulation import State
     from ...lab.simulation.world import World
 
-__all__ = ["AfterRounds", "ModelFile", "Start", "WarmStart", "model_file"]
+__all__ = ["AfterRounds", "ModelFile", "Start", "WarmStart", "is_warm_start", "model_file"]
 
 #: Is told in a few words how far the training of a model is.
 Told = Callable[[str], None]
@@ -93,6 +93,19 @@ class WarmStart:
         return replace(
             _trained(self.training(world.run), folder, told), round=0, previous=None, memory=Memory()
         )
+
+
+def is_warm_start(description: Mapping[str, Any]) -> bool:
+    """Return whether a stored run is the training of a warm start, by its description.
+
+    >>> from holdfast.lab import TASKS
+    >>> run = Run(TASKS["digits"])
+    >>> is_warm_start(WarmStart(2).training(run).description), is_warm_start(run.description)
+    (True, False)
+    """
+    task, attack = description["task"], description["attack"]
+    is_alone = task["n_clients"] == 1 and task["split"] == "iid()" and attack["backdoor"] is None
+    return is_alone and task["train"].startswith("adam(") and "#" not in task["train"]  # not a user's own
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,12 @@ function makeClients(place, results, experiment) {
     shares = sharesOf(run);
     const attackers = shares.filter(({ attacks }) => attacks);
     const honest = shares.filter(({ attacks }) => !attacks);
-    whole.replaceChildren(make("b", { class: "for-print" }, `${name}. `), make("span", { class: "key attacks" }), ` ▲ ${attackers.length} attackers, trimmed in ${average(attackers)}`,
-      " of the coordinates on average; ", make("span", { class: "key" }), ` ${honest.length} honest clients, in ${average(honest)}.`);
+    const groups = [
+      [attackers, "key attacks", `▲ ${counted(attackers.length, "attacker")}`],
+      [honest, "key", counted(honest.length, "honest client")]].filter(([own]) => own.length);
+    const told = groups.flatMap(([own, key, text], place) => [make("span", { class: key }), place
+      ? ` ${text}, in ${average(own)}` : ` ${text}, trimmed in ${average(own)} of the coordinates on average`, "; "]);
+    whole.replaceChildren(make("b", { class: "for-print" }, `${name}. `), ...told.slice(0, -1), ".");
     picture.setAttribute("aria-label", `${name}: ${whole.textContent.trim()}`);
     said.textContent = asWords(shares[0]);
     table.replaceChildren(table.firstChild, ...(table.open ? [asTable(shares)] : []));

@@ -26,6 +26,7 @@ function percent(share) {
   return value % 1 === 0.25 ? `${Math.trunc(value)}.2` : value.toFixed(1);
 }
 
+const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
 const seconds = (time) => (isNumber(time) ? `${Number(time.toPrecision(3))} s` : "–");
 
 // A name in which a line may end after each plus.
