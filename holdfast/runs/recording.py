@@ -22,7 +22,7 @@ from .._support.printable import printable
 from ..core import Bound
 from ..errors import DataError
 from ..lab.scenario import Run
-from ..lab.simulation import State, load_once, simulate
+from ..lab.simulation import State, load, load_once, simulate
 from .checkpoints import load_checkpoint, save_checkpoint
 from .records import stored_record
 from .results import Result, find_result
@@ -208,4 +208,4 @@ def data_checksum(data: Bound[Any]) -> str:
 @cache
 def _checksum(data: Bound[Any], identity: str) -> str:
     """Return the checksum of what a loader gives, which may use variables that change."""
-    return str(data().checksum)
+    return load(data).checksum

@@ -9,13 +9,41 @@ import torch
 
 from holdfast import InputError
 from holdfast.lab.attacks import Backdoor
+from holdfast.lab.data.split import everything
 from holdfast.lab.models import mlp
 from holdfast.lab.scenario import Attack, Defence, Run
 from holdfast.lab.simulation import simulate
+from holdfast.runs.recording import data_checksum
 
-from ..toy import TOY, idle
+from ..toy import TOY, idle, table
 
 NEEDED = "the network must return a score for each of the labels 0 to 1"
+
+
+@pytest.mark.parametrize(
+    ("loaded", "got"), [(None, "None"), ((1, 2, 3, 4), "a value of type tuple"), (np.ones(2), "an array of")]
+)
+def test_a_loader_that_returns_no_data_set_is_named(loaded, got):
+    def mine():
+        return loaded
+
+    with pytest.raises(InputError, match=rf"mine must return a holdfast\.lab\.data\.Dataset.*; got {got}"):
+        first_round(replace(TOY, data=mine))
+    with pytest.raises(InputError, match="mine must return"):
+        data_checksum(replace(TOY, data=mine).data)
+
+
+def n_train(n):
+    return partial(table, n_train=n)
+
+
+def test_examples_that_the_server_took_are_named():
+    with pytest.raises(InputError, match=r"the server holds 20 of 20 training examples \(n_root=20\), which"):
+        first_round(replace(TOY, data=n_train(20)))
+    with pytest.raises(InputError, match="got 4; the server holds 20 of 24 training examples"):
+        first_round(replace(TOY, data=n_train(24)))
+    with pytest.raises(InputError, match="leaves 0 for 10 clients: set a smaller n_root"):
+        first_round(replace(TOY, data=n_train(5), split=everything))
 
 
 class Squeezed(torch.nn.Linear):

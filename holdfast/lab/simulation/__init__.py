@@ -18,9 +18,9 @@ from .checking import check_outputs
 from .clients import workers
 from .round import Round
 from .state import Record, State
-from .world import World, build_world, load_once
+from .world import World, build_world, load, load_once
 
-__all__ = ["Record", "State", "fresh_state", "load_once", "simulate"]
+__all__ = ["Record", "State", "fresh_state", "load", "load_once", "simulate"]
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ from ..attacks import Backdoor
 from ..data import Dataset
 from ..lazy_torch import nn, torch
 
-__all__ = ["as_backdoor", "as_numbers", "as_poison", "check_outputs"]
+__all__ = ["as_backdoor", "as_dataset", "as_numbers", "as_poison", "check_outputs"]
 
 Array = NDArray[Any]
 
@@ -44,6 +44,16 @@ def as_backdoor(made: Any, data: Dataset, who: str) -> Backdoor:
         raise InputError(f"the challenge of {who} must have at least one input; got {_spelt(made.challenge)}")
     challenge = as_numbers(made.challenge, (n_inputs, *data.x_test.shape[1:]), whose)
     return replace(made, challenge=np.ascontiguousarray(challenge, dtype=np.float32))
+
+
+def as_dataset(loaded: Any, who: str) -> Dataset:
+    """Return what a function loaded, if it is a data set."""
+    if not isinstance(loaded, Dataset):
+        raise InputError(
+            f"{who} must return a holdfast.lab.data.Dataset(x_train, y_train, x_test, y_test);"
+            f" got {_spelt(loaded)}"
+        )
+    return loaded
 
 
 def as_poison(found: Any, shape: tuple[int, ...], who: str) -> Array:

@@ -19,9 +19,9 @@ from ..lazy_torch import Tensor, nn, torch
 from ..models import build_network
 from ..scenario import Attack, Run, Task
 from ..training.schedule import Kept, Shard, schedule
-from .checking import as_backdoor, as_poison
+from .checking import as_backdoor, as_dataset, as_poison
 
-__all__ = ["Examples", "World", "build_world", "join_examples", "load_once"]
+__all__ = ["Examples", "World", "build_world", "join_examples", "load", "load_once"]
 
 Array = NDArray[Any]
 Examples = tuple[Tensor, Tensor]
@@ -40,7 +40,12 @@ def load_once(data: Bound[Dataset]) -> Dataset:
 
 @lru_cache(maxsize=2)
 def _loaded(data: Bound[Dataset], identity: str) -> Dataset:
-    return data()
+    return load(data)
+
+
+def load(data: Bound[Dataset]) -> Dataset:
+    """Return what a loader, which may be a user's own, returns: a data set."""
+    return as_dataset(data(), data.name)
 
 
 def join_examples(first: Examples, *others: Examples) -> Examples:
@@ -166,7 +171,7 @@ def build_world(run: Run, device: str) -> World:
     backdoor = _backdoor(run.attack, data, stream("exposure"))
     order = stream("root").permutation(len(data.y_train))
     root, rest = order[: task.n_root], np.sort(order[task.n_root :])
-    dealt = task.split(data.y_train[rest], n_clients=task.n_clients, rng=stream("split"))
+    dealt = _dealt(task, data.y_train[rest], len(root), stream("split"))
     malicious = stream("malicious").choice(task.n_clients, size=run.attack.n_malicious, replace=False)
     minority = _minority(task, malicious, stream("minority"))
     x, y = _on(device, data.x_train, data.y_train)
@@ -178,6 +183,21 @@ def build_world(run: Run, device: str) -> World:
     for number, client in enumerate(malicious.tolist()):
         world.poisoned[client] = _on(device, *_poison(world, client, number))
     return world
+
+
+def _dealt(task: Task, labels: Array, n_root: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+    """Return which of the examples that the server left each client holds."""
+    taken = (
+        f"the server holds {n_root} of {n_root + len(labels)} training examples (n_root={task.n_root}),"
+        f" which leaves {len(labels)} for {task.n_clients} clients"
+    )
+    if len(labels) == 0:
+        raise InputError(f"{taken}: set a smaller n_root, or load more examples")
+    try:
+        dealt: list[NDArray[np.intp]] = task.split(labels, n_clients=task.n_clients, rng=rng)
+    except InputError as error:
+        raise InputError(f"{error}; {taken}") from None
+    return dealt
 
 
 def _minority(task: Task, malicious: Array, rng: np.random.Generator) -> NDArray[np.intp]:
