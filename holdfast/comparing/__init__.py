@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from .._support.seeds import seeds_of
+from ..errors import InputError
 from ..lab.choices import Numbers, build_contest
 from ..lab.scenario import Attack, Task
 from ..paper.comparison import comparison
 from ..paper.experiment import document, runs_folder, runs_of
+from .choosing import check_choices, defences_listed
 from .compared import Comparison
 from .making import Progress, make_shown, progress_shown
 
@@ -50,9 +52,12 @@ def compare(
     >>> [standing["defence"] for standing in found.standings]
     ['median']
     """
+    check_choices(task=task, attack=attack, settings=settings, numbers=numbers)
+    if not isinstance(baseline, str | None):
+        raise InputError(f"baseline must be the name of one of the defences; got {baseline!r}")
     contest = build_contest(
         task,
-        defences,
+        defences_listed(defences),
         attack=attack,
         watch=watch,
         seeds=seeds_of(seeds),

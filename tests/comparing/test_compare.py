@@ -12,11 +12,14 @@ from holdfast.lab.choices import Numbers
 
 from ..runs.tiny import LITTLE_DATA, NUMBERS
 
+OWN = build_run("phishing", settings=LITTLE_DATA).replace(name="blobs").task
+
 
 def compared(out, **choices):
     given = {"seeds": 2, "settings": LITTLE_DATA, "numbers": NUMBERS, "out": out, "n_workers": 1}
     defences = choices.pop("defences", {"plain": fedavg, "middle": median})
-    return compare("phishing", "edge-case", defences, **(given | choices))
+    task, attack = choices.pop("task", "phishing"), choices.pop("attack", "edge-case")
+    return compare(task, attack, defences, **(given | choices))
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +116,17 @@ def test_seeds_can_be_chosen_and_values_named(tmp_path):
         ({"seeds": 0}, "at least one seed is needed; got none"),
         ({"seeds": "1,1"}, "seed 1 is given twice"),
         ({"baseline": "krum"}, "no defence 'krum' to compare with"),
+        ({"baseline": median}, r"baseline must be the name of one of the defences; got median\(\)"),
+        ({"defences": []}, "name at least one defence"),
+        ({"defences": {}}, "name at least one defence"),
+        ({"defences": "fedavg"}, r"got 'fedavg': write \['fedavg'\]"),
+        ({"defences": median}, r"got median\(\): write \[median\(\)\]"),
+        ({"defences": {1: median}}, "names of defences must be texts; got 1"),
+        ({"numbers": {"n_rounds": 1}}, "numbers must be Numbers, such as .*; got {'n_rounds': 1}"),
+        ({"settings": ["lr"]}, "settings must be a mapping"),
+        ({"attack": 3}, "attack must be a name, such as .*, or an Attack; got 3"),
+        ({"task": 3}, "task must be a name, .* or a Task; got 3"),
+        ({"task": OWN, "attack": None}, "the task blobs comes without an attack: pass one"),
     ],
 )
 def test_what_cannot_be_compared_is_told_before_anything_runs(choices, needed, tmp_path):
