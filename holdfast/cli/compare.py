@@ -92,10 +92,11 @@ def compare_command(
 
 
 def _files(found: "Comparison", out: Path, report: Path | None) -> list[Path]:
-    """Write the page and the figures, where the packages for them are installed; return the files."""
+    """Write the page and, beside it, the figures; return the files, none if a package for them is missing."""
     if not all(map(find_spec, ("jinja2", "matplotlib"))):
         return []
     from ..report.figures import draw_curves
 
     page = found.page(report or out / f"{found.experiment['name']}.html")
-    return [page, *draw_curves(found.document, out)]
+    named = {**found.document, "experiments": [{**found.experiment, "name": page.stem}]}
+    return [page, *draw_curves(named, page.parent)]

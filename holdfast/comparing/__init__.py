@@ -7,6 +7,7 @@ from typing import Any
 from .._support.seeds import seeds_of
 from ..errors import InputError
 from ..lab.choices import Numbers, build_contest
+from ..lab.own import is_own
 from ..lab.scenario import Attack, Task
 from ..paper.comparison import comparison
 from ..paper.experiment import document, runs_folder, runs_of
@@ -66,7 +67,8 @@ def compare(
         sampling=sampling,
         scale=scale,
     )
-    experiment = comparison(contest, baseline=baseline)
+    experiment = comparison(contest, baseline=baseline, settings=settings)
     runs = runs_of([experiment]).values()
     make_shown(runs, runs_folder(Path(out)), progress=progress, n_workers=n_workers, device=device)
-    return Comparison(document([experiment], Path(out), scale=scale))
+    is_ours = isinstance(task, str) and not is_own(task)  # a task of one's own has no scale
+    return Comparison(document([experiment], Path(out), scale=scale if is_ours else None))

@@ -15,7 +15,8 @@ def write_run(run: Run, out: Path, path: Path, *, links: Mapping[str, str] | Non
     """Write the page of a run that is stored in the folder `out`; `links` says where else it can be seen."""
     task, attack, defence = run.task.name, run.attack.name, run.defence.name
     cell = Cell(defence, task, task=task, attack=attack, defence=defence, runs=(run,), n_wanted=1)
-    note = f"{run.task.n_rounds} rounds, {run.task.n_per_round} of {run.task.n_clients} clients each."
+    rounds = f"{run.task.n_rounds} round{'s' * (run.task.n_rounds != 1)}"
+    note = f"{rounds}, {run.task.n_per_round} of {run.task.n_clients} clients each."
     title = f"{task}, attack {attack}, defence {defence}, seed {run.seed}"
-    found = document([Experiment("run", title, "table", note, (cell,))], out, scale="cpu")
+    found = document([Experiment("run", title, "table", note, (cell,))], out, scale=None)
     write_whole(path, results_page(found, title="One training", links=links).encode())

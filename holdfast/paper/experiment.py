@@ -144,12 +144,12 @@ def stored_results(
 
 
 def document(
-    experiments: Iterable[Experiment], folder: Path, *, scale: str, judge: Judge | None = None
+    experiments: Iterable[Experiment], folder: Path, *, scale: str | None, judge: Judge | None = None
 ) -> Document:
     """Return what is measured, beside what is printed, as plain numbers, strings, lists and dictionaries.
 
     What is not finished counts as not measured; what cannot be used is listed with the reason. `judge` says
-    which claims hold, as `paper.judge_claims` does.
+    which claims hold, as `paper.judge_claims` does. What is not one of ours has no scale: None.
 
     >>> document([], Path("results"), scale="cpu")["experiments"]
     []
@@ -168,7 +168,7 @@ def document(
     }
 
 
-def _shown(one: Experiment, found: Mapping[str, Result], scale: str) -> Document:
+def _shown(one: Experiment, found: Mapping[str, Result], scale: str | None) -> Document:
     return {
         "name": one.name,
         "title": one.title,
@@ -194,7 +194,7 @@ def _compared(cells: list[Document], baseline: str | None) -> list[Document]:
     return cells
 
 
-def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str) -> Document:
+def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str | None) -> Document:
     finished = [found[run.key] for run in cell.runs if run.key in found and found[run.key].finished]
     return {
         **{name: getattr(cell, name) for name in ("row", "column", "task", "attack", "defence")},

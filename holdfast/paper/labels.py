@@ -32,7 +32,7 @@ def labels(descriptions: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     >>> labels({"a": {"name": "calm", "aggregate": "calm(x=1)"}, "b": {"name": "rfa"}})
     {'a': 'calm', 'b': 'rfa'}
     >>> labels({key: {"name": "calm", "aggregate": f"calm(x=1)#{key}"} for key in ("276abaf1", "0c5ecaf7")})
-    {'276abaf1': 'calm(#276abaf1)', '0c5ecaf7': 'calm(#0c5ecaf7)'}
+    {'276abaf1': 'calm (#276abaf1)', '0c5ecaf7': 'calm (#0c5ecaf7)'}
     """
     by_name: dict[str, list[str]] = {}
     for key, description in descriptions.items():
@@ -41,7 +41,7 @@ def labels(descriptions: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     for name, keys in by_name.items():
         for key, words in zip(keys, differences([descriptions[key] for key in keys]), strict=True):
             short = [word.removeprefix(name) if word.startswith(f"{name}#") else word for word in words]
-            found[key] = f"{name}({', '.join(short)})" if short else name
+            found[key] = f"{name} ({', '.join(short)})" if short else name
     return found
 
 

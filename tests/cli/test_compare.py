@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,17 @@ def test_defences_stand_side_by_side_and_are_run_once(tmp_path):
     assert spread["margin"] > 1  # two seeds are few
     assert f"{100 * spread['mean']:.1f} ±>100" in again.output
     assert f"Written: {tmp_path / names[1]}" in again.output
+
+
+def test_figures_go_beside_the_report_and_are_named_after_it(tmp_path):
+    page, out = tmp_path / "papers" / "mine.html", tmp_path / "results"
+    words = ("--report", page, "--seeds", 1, "--set", "lr=0.05", "--json")
+    told = json.loads(compared(out, *words, defences="median").stdout)
+    names = ["mine.html", "mine-under-attack.png", "mine-no-attack.png"]
+    assert told["files"] == [str(page.parent / name) for name in names]
+    assert all(map(Path.is_file, map(Path, told["files"])))
+    assert {path.name for path in out.iterdir()} == {"runs"}
+    assert "Set: lr=0.05." in page.read_text(encoding="utf-8")
 
 
 def test_what_cannot_be_compared_is_answered_before_anything_runs(tmp_path):

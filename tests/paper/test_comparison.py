@@ -22,6 +22,17 @@ def test_every_attacked_run_has_a_twin_without_attackers():
         assert {run.attack.n_malicious for run in cell.runs} == {10 if cell.column == ATTACKED else 0}
 
 
+def test_the_note_says_what_was_set_and_which_seeds_ran():
+    settings = {"tau": 0.4, "lr": 0.05}
+    contest = build_contest("digits", ["and_mask"], seeds=(3, 5), attack="edge-case", settings=settings)
+    assert comparison(contest, settings=settings).note == (
+        "30 rounds, with 20 of 50 clients each. Seeds: 3, 5. Set: tau=0.4, lr=0.05."
+    )
+    single = {"fedavg": [tiny_run("fedavg", seed=0).replace(n_rounds=1)]}
+    assert comparison(single).note.startswith("1 round, with ")
+    assert comparison(single).note.endswith(" Seed: 0.")
+
+
 def stored(folder, *, seeds=(3, 5, 7), without=()):
     """Return the document of a small comparison with a baseline, some of whose runs were never made."""
     contest = {rule: [tiny_run(rule, seed=seed) for seed in seeds] for rule in ("fedavg", "median")}

@@ -14,10 +14,10 @@ def test_settings_and_code_tell_apart_what_shares_a_name():
         "settings": {**CALM, "aggregate": "calm(share=0.2)#276abaf1"},
         "code": {**CALM, "aggregate": "calm(share=0.5)#0c5ecaf7"},
     }
-    assert labels({"a": CALM, "b": changed["settings"]}) == {"a": "calm(share=0.5)", "b": "calm(share=0.2)"}
-    assert labels({"a": CALM, "b": changed["code"]}) == {"a": "calm(#276abaf1)", "b": "calm(#0c5ecaf7)"}
+    assert labels({"a": CALM, "b": changed["settings"]}) == {"a": "calm (share=0.5)", "b": "calm (share=0.2)"}
+    assert labels({"a": CALM, "b": changed["code"]}) == {"a": "calm (#276abaf1)", "b": "calm (#0c5ecaf7)"}
     all_of_them = labels({"a": CALM, **changed})
-    assert all_of_them["code"] == "calm(share=0.5, #0c5ecaf7)"
+    assert all_of_them["code"] == "calm (share=0.5, #0c5ecaf7)"
     assert len(set(all_of_them.values())) == 3
 
 

@@ -27,8 +27,8 @@ def document_of(*runs):
 def test_defences_of_one_name_are_told_apart_by_their_settings():
     runs = [defended(invariant(tau=tau)) for tau in (0.9, 0.2)]
     (table,) = document_of(*runs, defended(median, name="median"))["experiments"]
-    assert table["rows"] == ["median", "strict(tau=0.2)", "strict(tau=0.9)"]
-    assert {cell["row"]: cell["keys"] for cell in table["cells"]}["strict(tau=0.2)"] == [runs[1].key]
+    assert table["rows"] == ["median", "strict (tau=0.2)", "strict (tau=0.9)"]
+    assert {cell["row"]: cell["keys"] for cell in table["cells"]}["strict (tau=0.2)"] == [runs[1].key]
 
 
 def test_tables_of_one_task_say_in_their_titles_what_differs_the_largest_first():
