@@ -67,20 +67,24 @@ class _Line:
 
     def __init__(self, stream: TextIO) -> None:
         self.stream, self.last = stream, time.monotonic()
-        self.display: Any = _notebook_display()
-        self.is_terminal = stream.isatty()
+        self.is_notebook, self.is_terminal = _in_notebook(), stream.isatty()
+        self.display: Any = None  # in a notebook, once there is something to show
+        self.text = ""
 
     def show(self, text: str) -> None:
         """Show the text, unless the last one was just shown."""
-        changes = self.display is not None or self.is_terminal
+        self.text = text
+        changes = self.is_notebook or self.is_terminal
         if time.monotonic() - self.last < (SECONDS if changes else SECONDS_IN_A_LOG):
             return
         self.last = time.monotonic()
         self._write(text)
 
     def end(self, text: str) -> None:
-        """Take the line away, and leave the text, if there is one."""
-        if self.display is not None or self.is_terminal:
+        """Take the line away, and leave the text, if there is one; a notebook keeps the last one shown."""
+        if self.display is not None:
+            self._write(self.text)
+        elif self.is_terminal and not self.is_notebook:
             self._write("")
         if text:
             self.stream.write(f"{text}\n")
@@ -88,16 +92,16 @@ class _Line:
     def _write(self, text: str) -> None:
         if self.display is not None:
             self.display.update({"text/plain": text}, raw=True)
+        elif self.is_notebook:
+            display = import_module("IPython.display").display
+            self.display = display({"text/plain": text}, raw=True, display_id=True)
         else:
             self.stream.write(f"\r\033[K{text}" if self.is_terminal else f"{text}\n")
             self.stream.flush()
 
 
-def _notebook_display() -> Any:
-    """Return a display that can be updated, in a notebook; None elsewhere."""
+def _in_notebook() -> bool:
+    """Return whether this runs in a notebook, where a display can be updated."""
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive else None
-    if shell is None or not hasattr(shell, "kernel"):
-        return None
-    display = import_module("IPython.display").display
-    return display({"text/plain": ""}, raw=True, display_id=True)
+    return hasattr(shell, "kernel")

@@ -1,6 +1,7 @@
 """Figures without global state: create, draw on, save. The same figure is always the same file."""
 
 import io
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,13 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure of this size, in inches."""
+    """Return an empty figure of this size, in inches; a notebook shows it, whatever its backend is."""
     check_installed("matplotlib")
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    figure: Any = Figure(figsize=(width, height), layout="constrained")
+    figure._repr_png_ = partial(file_content, figure, "png")  # outside pyplot nobody else draws it
+    return figure
 
 
 def check_kind(kind: str) -> None:

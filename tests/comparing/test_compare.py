@@ -1,7 +1,9 @@
 """holdfast.lab.compare, and what it returns."""
 
 import io
+import pickle
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -81,6 +83,7 @@ def test_it_is_drawn_and_written(found, tmp_path):
     accuracy, success = found.figure().axes[:2]
     assert len(accuracy.lines) == len(success.lines) == 2
     assert "no attack" in found.figure(attacked=False).get_suptitle()
+    assert pickle.loads(pickle.dumps(found.figure()))._repr_png_().startswith(b"\x89PNG")  # for a notebook
     page = found.page(tmp_path / "mine.html")
     assert "middle" in page.read_text(encoding="utf-8")
 
@@ -165,6 +168,30 @@ def test_a_terminal_has_one_line_that_changes(monkeypatch):
     with progress_shown(9, stream=shown) as show:
         show(1, "so far")
     assert shown.getvalue() == "\r\033[K1 of 9 rounds, so far\r\033[K"
+
+
+@pytest.mark.parametrize("is_quick", [True, False])
+def test_a_notebook_has_one_output_that_changes_or_none(is_quick, monkeypatch):
+    shown = []
+
+    class Display:
+        def update(self, data, *, raw):
+            shown[-1] = data["text/plain"]
+
+    def display(data, *, raw, display_id):
+        shown.append(data["text/plain"])
+        return Display()
+
+    monkeypatch.setattr("holdfast.comparing.making._in_notebook", lambda: True)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    times = iter([0.0, 0.1, 0.2] if is_quick else [0.0, 1.0, 1.0, 1.1])
+    monkeypatch.setattr("holdfast.comparing.making.time.monotonic", lambda: next(times))
+    stream = io.StringIO()
+    with progress_shown(9, stream=stream) as show:
+        show(1, "first")
+        show(9, "all done")
+    assert shown == ([] if is_quick else ["9 of 9 rounds, all done"])
+    assert not stream.getvalue()
 
 
 def test_comparing_is_not_imported_with_the_laboratory():
