@@ -11,10 +11,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, Literal, Self, TypeVar, get_args, get_origin, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 
+from ._support.annotations import as_annotated
 from ._support.lookup import nearest
 from ._support.roles import ROLES
 from ._support.sources import source_digest
@@ -250,7 +251,7 @@ def _filled(bound: Bound[Any], changes: Mapping[str, Any]) -> Any:
             )
     given = {**dict(bound.settings), **changes}
     filled = {
-        name: _as_annotated(parameter, given.get(name, parameter.default))
+        name: as_annotated(parameter, given.get(name, parameter.default))
         for name, parameter in known.items()
         if name in given or parameter.default is not parameter.empty
     }
@@ -262,15 +263,6 @@ def _filled(bound: Bound[Any], changes: Mapping[str, Any]) -> Any:
             f"a setting of {bound.name} must be hashable (a tuple, not a list): {error}"
         ) from None
     return made
-
-
-def _as_annotated(parameter: inspect.Parameter, value: Any) -> Any:
-    """Return 1 as 1.0 where a float is asked for, so that both are the same run; refuse what is no choice."""
-    is_float = parameter.annotation in (float, "float")
-    if get_origin(parameter.annotation) is Literal and value not in get_args(parameter.annotation):
-        choices = ", ".join(map(str, get_args(parameter.annotation)))
-        raise InputError(f"{parameter.name} must be one of {choices}; got {value!r}")
-    return float(value) if is_float and type(value) is int else value
 
 
 @functools.cache

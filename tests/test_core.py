@@ -116,7 +116,7 @@ def test_the_identity_of_a_function_from_outside_changes_with_its_source():
         (lambda: krum(np.ones((5, 2))), r"krum needs n_malicious; for example krum\(n_malicious=...\)"),
         (lambda: multi_krum(n_malicious=1, weights=[1]), "'weights' is an input, given with the updates"),
         (lambda: bind(multi_krum, weights=(1,)), "'weights' is an input of a rule"),
-        (lambda: trimmed_mean(alpha=[0.1]), "must be hashable"),
+        (lambda: bind(lambda updates, *, parts=(1,): updates, parts=[1]), "must be hashable"),
         (lambda: bind("invariant"), "a rule is a function, such as holdfast.invariant.*; got str"),
         (lambda: bind(partial(shrunk, np.ones(2))), "fills in settings by name"),
         (lambda: bind(lambda: 1), r"a rule is called with \(updates\)"),

@@ -119,7 +119,7 @@ def test_mimics_without_a_victim_send_what_they_have():
         ("dilute", {"share": 1.5}, r"share, how much .* must be in \[0, 1\]; got 1.5"),
         ("ramp", {"until": 0}, "until, the round .* must be a whole number of at least 1; got 0"),
         ("decorrelate", {"strength": np.nan}, "strength must be a finite number of at least 0; got nan"),
-        ("split", {"n_parts": 2.5}, "n_parts, .* must be a whole number of at least 1; got 2.5"),
+        ("split", {"n_parts": 0}, "n_parts, .* must be a whole number of at least 1; got 0"),
     ],
 )
 def test_bad_settings_say_what_was_needed(name, wrong, needed):
