@@ -124,7 +124,9 @@ def build_contest(
         if isinstance(defences, Mapping):
             run = run.replace(defence=replace(run.defence, name=given))
         if run.defence.name in plain:
-            raise InputError(f"two defences are called {run.defence.name}: name them, as in {{'mine': rule}}")
+            are_names = all(isinstance(one, str) for one in (*defences, given))
+            advice = "take one away" if are_names else "name them, as in {'mine': rule}"
+            raise InputError(f"two defences are called {run.defence.name}: {advice}")
         plain[run.defence.name] = run
     for name, value in (settings or {}).items():
         called = [defence for defence, run in plain.items() if _called(run, name)]

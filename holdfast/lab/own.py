@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module, reload
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -90,6 +91,8 @@ def load_own(text: str) -> Own:
     Traceback (most recent call last):
     holdfast.errors.InputError: no file nowhere.py
     """
+    if not text.endswith(".py") and not all(map(str.isidentifier, text.split("."))):
+        raise InputError(f"{text!r} is no Python file, as mine.py, and no module, as package.tasks")
     module = _from_file(Path(text)) if text.endswith(".py") else _imported(text, text, Path.cwd())
     rules = {
         name: value
@@ -127,6 +130,8 @@ def _from_file(path: Path) -> ModuleType:
         raise InputError(f"no file {path}")
     if not path.stem.isidentifier():
         raise InputError(f"{path} cannot be imported: rename it to letters, digits and underscores")
+    if taken := _installed(path.stem):
+        raise InputError(f"{path} has the name of another module, {taken}: rename the file")
     source = path.read_bytes()
     module = _imported(path.stem, str(path), path.resolve().parent)
     if _SOURCES.setdefault(module, source) != source:  # edited since, under a notebook that still runs
@@ -137,6 +142,14 @@ def _from_file(path: Path) -> ModuleType:
             f"{path} has the name of another module, {found or module.__name__}: rename the file"
         )
     return module
+
+
+def _installed(name: str) -> str | None:
+    """Return where Python or an installed package has a module of this name, which a file would hide."""
+    spec = PathFinder.find_spec(name, [place for place in sys.path if place.endswith("-packages")])
+    if spec is not None and spec.origin is not None:
+        return spec.origin
+    return f"{name} of Python" if name in sys.stdlib_module_names else None
 
 
 def _imported(name: str, where: str, folder: Path) -> ModuleType:
@@ -151,6 +164,8 @@ def _imported(name: str, where: str, folder: Path) -> ModuleType:
         lines = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own_file(frame, where)]
         line = f" (line {lines[-1].lineno})" if lines else ""
         said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, ImportError) and "relative import" in said:
+            said += f"; write {folder.name}.{name}, in the folder that holds {folder.name}"
         raise InputError(f"{where} cannot be used{line}: {said}") from error
 
 

@@ -164,13 +164,39 @@ def test_a_setting_goes_to_all_with_its_function_where_none_is_called_so(written
     assert build_run(where, defence="both", settings={"b.tau": 0.25}).defence.aggregate == invariant(tau=0.25)
 
 
+def test_a_file_of_a_package_is_loaded_as_its_module(written, tmp_path, monkeypatch):
+    folder = tmp_path / "own_package"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "parts.py").write_text(HEAD)
+    (folder / "tasks.py").write_text("from .parts import task\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"relative import.*; write own_package\.tasks, in the folder that"):
+        load_own("own_package/tasks.py")
+    assert build_run("own_package.tasks").task.name == "tiny"
+
+
+def test_a_defence_that_is_named_twice_is_refused(written):
+    for names in (["median", "median"], ["twice.strict", "strict"]):
+        with pytest.raises(InputError, match=r"two defences are called \w+: take one away"):
+            build_contest(written("twice", "strict = invariant(tau=0.9)"), names)
+    with pytest.raises(InputError, match=r"name them, as in \{'mine': rule\}"):
+        build_contest("digits", [median, median])
+
+
 def test_a_file_that_cannot_be_a_module_is_refused(written, tmp_path):
     for name, needed in (
         ("my-task", "rename it to letters, digits and underscores"),
         ("json", "has the name of another module, .*json.*: rename the file"),
+        ("wave", "has the name of another module, wave of Python: rename the file"),
+        ("torch", "has the name of another module, .*torch.*: rename the file"),
+        ("pytest", "has the name of another module, .*pytest.*: rename the file"),
     ):
         with pytest.raises(InputError, match=needed):
             load_own(written(name, ""))
+    for place in (".", "..", "./folder"):
+        with pytest.raises(InputError, match=r"is no Python file, as mine\.py, and no module, as package"):
+            build_run(place)
     with pytest.raises(InputError, match="no module 'no_such_module'"):
         build_run("no_such_module:task")
     with pytest.raises(InputError, match="no file"):
