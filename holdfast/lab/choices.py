@@ -172,6 +172,13 @@ class _Setting(NamedTuple):
 
 def _with_setting(run: Run, name: str, value: Any) -> Run:
     found = _matching(run, name)
+    number = name.removeprefix("task.").removeprefix("attack.")
+    if not found and number in asdict(Numbers()):
+        option = number.removeprefix("n_").replace("_", "-")
+        raise InputError(
+            f"{number} is an option of its own, not a setting: write --{option} {value}, or in Python"
+            f" numbers=Numbers({number}={value!r})"
+        )
     if not found:
         paths = dict.fromkeys(setting.path for setting in _settings(run))
         hint = nearest(name, paths if "." in name else [path.rpartition(".")[2] for path in paths])

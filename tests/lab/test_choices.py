@@ -134,3 +134,12 @@ def test_a_contest_is_watched_in_whole_or_in_part():
     whole = build_contest("phishing", ["median", "rfa"], watch="factions", seeds=(0, 1))
     assert list(whole) == ["factions+median", "factions+rfa"]
     assert {run.defence.name for runs in whole.values() for run in runs} == set(whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("n_malicious", "malicious"), ("attack.n_malicious", "malicious"), ("task.n_per_round", "per-round")],
+)
+def test_a_number_that_is_an_option_of_its_own_is_named(name, option):
+    with pytest.raises(InputError, match=rf"is an option of its own, not a setting: write --{option} 2, or"):
+        build_run("digits", attack="edge-case", settings={name: 2})
