@@ -222,8 +222,10 @@ def measured_over(results: Sequence[Result]) -> Document:
         numbers[name] = spread([result.last(name) for result in results], most=most)
         tails = [_mean(result.series(name)[-LAST:]) for result in results]
         numbers[f"last{LAST}_{name}"] = spread(tails, most=most)
+    n_lost = sum(len(result.summary.lost or ()) for result in results)
     return {
         **numbers,
+        **({"n_lost": n_lost, "n_rounds": sum(result.n_done for result in results)} if n_lost else {}),
         "kept_fraction": _mean([result.mean("kept_fraction") for result in results]),
         "n_attackers": _mean([result.mean("n_attackers") for result in results]),
         "seconds_a_round": _mean([result.mean("seconds") for result in results]),

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..paper.comparison import ATTACKED, HONEST
 from .grids import html_table, in_markdown, latex_table, markdown_table, on_one_line, text_table
 from .kit import ABSENT, counted, margin, written
-from .tables import cells_by_row
+from .tables import cells_by_row, lost_rounds
 
 __all__ = ["NUMBERS", "comparison_rows", "comparison_text"]
 
@@ -174,6 +174,7 @@ def _legend(experiment: Experiment) -> str:
         + ".",
         "* The 95 % interval of the difference excludes 0; none is widened for the number of comparisons."
         * any(_numbers(experiment, "against").values()),
+        lost_rounds(experiment),
     ]
     return " ".join(filter(None, words))
 

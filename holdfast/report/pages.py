@@ -12,7 +12,7 @@ from ..diagnostics import agreement_by_tenths
 from .figures import pictures_of
 from .kit import ABSENT, part, render
 from .maps import drawn_watch, verdicts_in
-from .tables import cells_by_row
+from .tables import cells_by_row, lost_rounds
 
 __all__ = ["demo_page", "page_beside", "results_page", "round_page", "write_round"]
 
@@ -130,7 +130,8 @@ def _section(experiment: Document, titles: Mapping[str, str] = NUMBERS) -> dict[
         for column in experiment["columns"]
     }
     return {
-        **{name: experiment[name] for name in ("note", "cells")},
+        "note": f"{experiment['note']} {lost_rounds(experiment)}".strip(),
+        "cells": experiment["cells"],
         "columns": {column: _shown(cells, titles) for column, cells in columns.items()},
         "title": str(experiment["title"]),
         "baseline": experiment.get("baseline"),

@@ -16,6 +16,7 @@ __all__ = [
     "check_format",
     "claims_text",
     "document_text",
+    "lost_rounds",
     "measured_text",
     "printed_text",
     "table_text",
@@ -55,6 +56,22 @@ def cells_by_row(experiment: Experiment) -> list[tuple[str, list[Cell | None]]]:
     by_place = {(cell["row"], cell["column"]): cell for cell in experiment["cells"]}
     columns = experiment["columns"]
     return [(row, [by_place.get((row, column)) for column in columns]) for row in experiment["rows"]]
+
+
+def lost_rounds(experiment: Experiment) -> str:
+    """Return in words which runs have rounds that aggregated nothing; nothing if none has.
+
+    >>> cells = [{"row": "mine", "column": "no attack", "measured": {"n_lost": 2, "n_rounds": 9}}]
+    >>> lost_rounds({"cells": cells})
+    'Rounds in which nothing was aggregated, and the model stayed as it was: mine, no attack: 2 of 9.'
+    """
+    lost = [
+        f"{cell['row']}, {cell['column']}: {cell['measured']['n_lost']} of {cell['measured']['n_rounds']}"
+        for cell in experiment["cells"]
+        if (cell["measured"] or {}).get("n_lost")
+    ]
+    words = "Rounds in which nothing was aggregated, and the model stayed as it was: "
+    return f"{words}{'; '.join(lost)}." if lost else ""
 
 
 def measured_text(cell: Cell) -> str:
@@ -126,7 +143,7 @@ def _legend(experiment: Experiment, scale: str | None) -> str:
     beside = "" if scale is None else f", at the scale {scale}; in brackets what the paper prints"
     return (
         "Accuracy / attack success after the last round, mean ± standard deviation of the seeds"
-        f"{beside}. {experiment['note']}"
+        f"{beside}. {experiment['note']} {lost_rounds(experiment)}"
     ).strip()
 
 

@@ -37,6 +37,7 @@ class Summary:
     malicious: Sequence[int] = ()  # those that were drawn: of the others nothing is known
     dropped: Mapping[str, int] = field(default_factory=dict)  # [reason] how many updates
     watched: Mapping[str, Any] | None = None  # what became of the clients under a watch, if there was one
+    lost: Sequence[int] | None = None  # rounds that aggregated nothing, if any did; a hearing is none of them
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]]) -> "Summary":
@@ -58,6 +59,7 @@ class Summary:
             sorted({client for record in records for client in record["attackers"]}),
             dict(Counter(reason for record in records for reason in _unusable(record))),
             watch_summary(records),
+            [record["round"] for record in records if _is_lost(record)] or None,
         )
 
 
@@ -74,6 +76,7 @@ def check_summary(summary: Summary) -> None:
     counts = {"n_drawn": summary.n_drawn.values(), "dropped": summary.dropped.values()}
     for name, numbers in {**counts, "malicious": summary.malicious}.items():
         _check_all(name, numbers, "whole numbers")
+    _check_all("lost", summary.lost or (), "whole numbers")
     if summary.watched is not None:
         for name in ("hearings", "rewinds"):
             _check_all(name, summary.watched[name], "whole numbers")
@@ -113,6 +116,12 @@ def _unusable(record: Mapping[str, Any]) -> list[str]:
     """Return why updates could not be used. Those of expelled clients could be, and are told of elsewhere."""
     reasons = [drop["reason"] for drop in record["diagnostics"]["dropped"]]
     return [reason for reason in reasons if not reason.startswith("expelled ")]
+
+
+def _is_lost(record: Mapping[str, Any]) -> bool:
+    """Return whether nothing was aggregated, other than in a hearing or a rewind."""
+    said = record.get("verdicts", {"hearing": False, "rewound": False})
+    return not (record["diagnostics"]["aggregated"] or said["hearing"] or said["rewound"])
 
 
 def _number(record: Mapping[str, Any], name: str) -> float | None:

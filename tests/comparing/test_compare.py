@@ -5,12 +5,15 @@ import pickle
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from holdfast import InputError, fedavg, median
+from holdfast import Aggregate, InputError, fedavg, median
 from holdfast.comparing.making import progress_shown
 from holdfast.lab import Attack, Defence, build_run, compare
 from holdfast.lab.choices import Numbers
+from holdfast.paper.experiment import runs_folder
+from holdfast.runs.results import pack_results
 
 from ..runs.tiny import LITTLE_DATA, NUMBERS
 
@@ -94,6 +97,24 @@ def test_what_is_stored_is_not_run_again(found, tmp_path, monkeypatch):
     assert compared(tmp_path, seeds=1).standings == first.standings
     numbers = [one["accuracy"]["values"][0] for one in found.standings]
     assert [one["accuracy"]["values"][0] for one in first.standings] == numbers
+
+
+def lossy(updates):
+    n_numbers = np.asarray(updates).shape[1]
+    return Aggregate(np.full(n_numbers, np.nan))
+
+
+def test_rounds_that_aggregated_nothing_are_told_of_also_once_packed(tmp_path):
+    told = "the model stayed as it was: lossy, under attack: 6 of 6; lossy, no attack: 6 of 6."
+    lost = compared(tmp_path, defences=[lossy, median])
+    assert len(pack_results(runs_folder(tmp_path))) == 8
+    packed = compared(tmp_path, defences=[lossy, median])
+    assert packed.standings == lost.standings
+    for found in (lost, packed):
+        for text in (found.table(), found.to_latex(), found._repr_html_()):
+            assert told in " ".join(text.split())
+    assert told in packed.page(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "stayed as it was" not in compared(tmp_path, defences=[median]).table()
 
 
 def test_seeds_can_be_chosen_and_values_named(tmp_path):

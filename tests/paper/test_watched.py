@@ -19,7 +19,13 @@ def record(number, clients, *, hearing=False, rewound=False):
     return {
         "round": number, "accuracy": 0.5, "attack_success": 0.5, "n_attackers": 1, "seconds": 0.1,
         "clients": clients, "attackers": clients[:1], "verdicts": stored_verdicts(said),
-        "diagnostics": {"clients": clients, "trimmed_share": None, "dropped": [], "kept_fraction": None},
+        "diagnostics": {
+            "clients": clients,
+            "trimmed_share": None,
+            "dropped": [],
+            "kept_fraction": None,
+            "aggregated": True,
+        },
     }  # fmt: skip
 
 

@@ -11,13 +11,14 @@ from holdfast.runs.results import Result, pack_results
 from .tiny import load_result, made, tiny_run
 
 
-def record(number, *, clients=(1, 2), shares=(0.5, 0.25), attackers=(), dropped=()):
+def record(number, *, clients=(1, 2), shares=(0.5, 0.25), attackers=(), dropped=(), aggregated=True):
     drops = [{"client": 9, "reason": reason} for reason in dropped]
     seen = {
         "clients": list(clients),
         "trimmed_share": shares and list(shares),
         "dropped": drops,
         "kept_fraction": 0.5,
+        "aggregated": aggregated,
     }
     numbers = {"round": number, "accuracy": number / 10, "attack_success": None, "seconds": 0.123456}
     attacks = {"n_attackers": len(attackers), "attackers": list(attackers)}
@@ -40,6 +41,15 @@ def test_a_summary_has_a_number_per_round_and_what_became_of_every_client():
     assert found.trimmed_share == {"1": 0.5, "2": 0.5, "3": 0.0}
     assert found.malicious == [2, 4]
     assert found.dropped == {"NaN": 2, "another shape": 1}
+
+
+def test_a_summary_knows_the_rounds_that_aggregated_nothing_but_for_hearings_and_rewinds():
+    said = {"hearing": False, "rewound": False, "clients": {}}
+    hearing = record(3, aggregated=False) | {"verdicts": said | {"hearing": True}}
+    rewind = record(4, aggregated=False) | {"verdicts": said | {"rewound": True}}
+    lost = record(5, aggregated=False) | {"verdicts": said}
+    assert Summary.of([record(1), record(2, aggregated=False), hearing, rewind, lost]).lost == [2, 5]
+    assert Summary.of([record(1)]).lost is None
 
 
 def test_a_result_knows_its_last_and_mean_numbers():
