@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast import InputError
+from holdfast import InputError, fedavg
 from holdfast.lab.attacks import Backdoor
 from holdfast.lab.data.split import everything
 from holdfast.lab.models import mlp
 from holdfast.lab.scenario import Attack, Defence, Run
 from holdfast.lab.simulation import simulate
+from holdfast.paper.studies import rules_on_a_round
+from holdfast.paper.studies.starts import AfterRounds
 from holdfast.runs.recording import data_checksum
 
 from ..toy import TOY, idle, table
@@ -62,6 +64,8 @@ def first_round(task, **parts):
 def test_a_network_without_a_score_for_every_label_is_refused(network):
     with pytest.raises(InputError, match=NEEDED):
         first_round(replace(TOY, model=network))
+    with pytest.raises(InputError, match=NEEDED):
+        rules_on_a_round(Run(replace(TOY, model=network)), rules=(fedavg,), start=AfterRounds(0))
 
 
 def test_a_prediction_of_ones_own_may_read_scores_as_it_likes():

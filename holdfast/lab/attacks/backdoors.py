@@ -32,9 +32,10 @@ class Backdoor:
     """What attackers do with examples, and what they are measured by.
 
     `poison(x, y, count, attacker, rng)` returns `count` poisoned examples made from, or in place of, a
-    client's own; the challenge is a set of inputs that a backdoored model gives the label `target`. `exposed`
-    are correctly labelled (x, y), one for each original of a pool, that honest clients hold. `moves` says
-    whether poisoned examples are augmented as honest ones are; a trigger of pixels must stay in its place.
+    client's own, or none where it has nothing to make them from; the challenge is a set of inputs that a
+    backdoored model gives the label `target`. `exposed` are correctly labelled (x, y), one for each original
+    of a pool, that honest clients hold. `moves` says whether poisoned examples are augmented as honest ones
+    are; a trigger of pixels must stay in its place.
     """
 
     target: int

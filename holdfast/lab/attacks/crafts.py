@@ -1,9 +1,9 @@
 """Crafts change attackers' updates before they are sent: updates in, updates out.
 
-A craft takes the (n_attackers, dim) updates of the attackers that were drawn in this round. What else it
-needs, it asks for by name: `previous`, the last global update; `benign`, the honest rows, for attackers who
-see everything; `rehearsal`, what the attackers would send if they were honest; `attackers`, their ids;
-`round`, its number; `rng`.
+A craft takes the (n_attackers, dim) updates of the attackers that were drawn in this round, and returns as
+many. What else it needs, it asks for by name: `previous`, the last global update; `benign`, the honest rows,
+for attackers who see everything; `rehearsal`, what the attackers would send if they were honest;
+`attackers`, their ids; `round`, its number; `rng`.
 """
 
 from statistics import NormalDist

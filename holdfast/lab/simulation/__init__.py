@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ..inference import confident, most_likely
 from ..lazy_torch import torch
 from ..models import flat_params, named_buffers
 from ..scenario import Run, Task
@@ -38,8 +37,7 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"no device {device!r} here: {str(error).partition('.')[0]}") from None
     world = build_world(run, device)
-    if run.defence.predict.function in (most_likely, confident):  # one's own may read scores in another way
-        check_outputs(world.model, world.data)
+    check_outputs(run, world.model, world.data)
     state = after or fresh_state(world, device)
     while state.round < run.task.n_rounds:
         with workers(world.model) as crew:

@@ -80,6 +80,7 @@ def rules_on_a_round(
     clients of a round attack. Rules remember nothing: to each it is the first round. One that cannot run on a
     round is told of with its reason. A folder stores the model to start from.
     """
+    from ...lab.simulation.checking import check_outputs
     from ...lab.simulation.clients import workers
     from ...lab.simulation.round import Round
     from ...lab.simulation.world import build_world
@@ -87,6 +88,7 @@ def rules_on_a_round(
     check_whole("draws", draws, at_least=1)
     tell: Progress = progress or (lambda done, said: None)
     world = build_world(run.replace(defence=Defence()), "cpu")
+    check_outputs(run, world.model, world.data)
     with _folder(folder) as runs:
         before = start.state(world, runs, lambda said: tell(0, said))
     found: list[list[Applied | str]] = [[] for _ in rules]
