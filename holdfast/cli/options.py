@@ -18,7 +18,7 @@ from ..lab.data.folders import VARIABLE
 if TYPE_CHECKING:
     from ..lab.choices import Numbers
 
-__all__ = ["Sampling", "check_report", "numbers", "progress", "settings"]
+__all__ = ["Sampling", "check_page_name", "check_report", "numbers", "progress", "settings"]
 
 #: How often progress is written where it is no bar.
 SECONDS = 30.0
@@ -105,6 +105,13 @@ def check_report(report: Path | None) -> None:
     check_installed("jinja2", "matplotlib")
     if report.is_dir():
         raise InputError(f"the report must be a file; {report} is a folder")
+    check_page_name(report)
+
+
+def check_page_name(path: Path) -> None:
+    """Raise if a page would be written to a file that is named like something else."""
+    if path.suffix.lower() not in ("", ".html", ".htm"):
+        raise InputError(f"the page is HTML: write {path.with_suffix('.html')}, not {path}")
 
 
 @contextmanager

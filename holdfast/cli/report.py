@@ -46,6 +46,8 @@ def report_command(
 
         _check_everything(results, format_, figure_format, drawn=figures is not None)
         path = out or Path(f"report{SUFFIXES[format_]}")
+        if format_ == "html":
+            options.check_page_name(path)
         found = _found(experiments or ["all"], results, scale, seeds)
         _write(found, path, format_)
         drawn = []
@@ -98,6 +100,8 @@ def _write(found: dict[str, Any], path: Path, format_: str) -> None:
 
 
 def _say(found: dict[str, Any], path: Path, drawn: list[Path], *, as_json: bool) -> None:
+    from ..report.kit import counted
+
     verdicts = Counter(claim["verdict"] for claim in found["claims"])
     if as_json:
         typer.echo(json.dumps({"file": str(path), "figures": list(map(str, drawn)), "claims": verdicts}))
@@ -105,10 +109,12 @@ def _say(found: dict[str, Any], path: Path, drawn: list[Path], *, as_json: bool)
     said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
     claims = f"; of the claims: {said}" if said else ""
     console = Console(highlight=False)
-    console.print(f"{len(found['experiments'])} experiments, {len(found['runs'])} runs{claims}")
+    counts = [counted([len(found[f"{thing}s"])], thing) for thing in ("experiment", "run")]
+    console.print(f"{', '.join(counts)}{claims}")
     if found["unusable"]:
         key, reason = next(iter(found["unusable"].items()))
-        text = f"{len(found['unusable'])} stored results cannot be used; the first is {key}: {reason}"
+        n_unusable = counted([len(found["unusable"])], "stored result")
+        text = f"{n_unusable} cannot be used; the first is {key}: {reason}"
         console.print(text, soft_wrap=True, markup=False)
     for figure in drawn:
         console.print(f"Drawn: {figure}", soft_wrap=True)

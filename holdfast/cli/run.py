@@ -126,7 +126,9 @@ def _show(run: "Run", result: "Result", folder: Path, console: Console) -> None:
 def _rows(run: "Run", result: "Result") -> list[tuple[str, str, str]]:
     minority, success = result.last("minority_accuracy"), result.last("attack_success")
     kept = result.mean("kept_fraction")
-    dropped = sum(result.summary.dropped.values())
+    reasons = result.summary.dropped
+    waiting = sum(count for reason, count in reasons.items() if reason.startswith("new: "))
+    dropped = sum(reasons.values()) - waiting
     rows = [
         ("accuracy (Acc)", _percent(result.last("accuracy")), "of clean test inputs are answered correctly")
     ]
@@ -147,8 +149,11 @@ def _rows(run: "Run", result: "Result") -> list[tuple[str, str, str]]:
         rows.append(("gain", f"{gain:.2f}", "of the honest clients' step survives"))
     if result.summary.watched is not None:
         rows += _watch_rows(run, result)
+    if waiting:
+        rows.append(("newcomers", str(waiting), "times a client was heard that has no say yet"))
     if dropped:
-        rows.append(("dropped", str(dropped), "updates in all could not be used; --json says why"))
+        what = "update" if dropped == 1 else "updates"
+        rows.append(("dropped", str(dropped), f"{what} in all could not be used; --json says why"))
     seconds: Any = result.mean("seconds")
     return [*rows, ("time", f"{seconds:.2f} s", "per round")]
 

@@ -80,6 +80,7 @@ def test_seeds_can_be_named_and_defences_compared_with_one_of_them(tmp_path):
 def test_seeds_and_baselines_that_are_not_there_are_refused_before_anything_runs(tmp_path):
     for words, told in (
         (("--seeds", "3,3"), "seed 3 is given twice"),
+        (("--report", "mine.pdf"), "the page is HTML: write mine.html, not mine.pdf"),
         (("--seeds", "-1"), "seeds are how many, as in 3, or which, as in 3,5,7"),
         (("--baseline", "fedvag"), "no defence 'fedvag' to compare with; did you mean 'fedavg'?"),
     ):

@@ -38,9 +38,16 @@ def test_a_page_is_written_from_the_results_alone(results, tmp_path):
     out = tmp_path / "page.html"
     done = report("table4", "--results", results, "--out", out, "--scale", "smoke", "--seeds", 1)
     assert done.exit_code == 0, done.output
-    assert "1 experiments, 2 runs" in done.output
+    assert "1 experiment, 2 runs" in done.output
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert contents(results) == before
+
+
+def test_a_page_is_not_written_to_a_file_that_is_named_like_something_else(results, tmp_path):
+    refused = report("table4", "--results", results, "--out", tmp_path / "page.pdf")
+    assert refused.exit_code == 1
+    assert f"the page is HTML: write {tmp_path / 'page.html'}, not {tmp_path / 'page.pdf'}" in refused.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

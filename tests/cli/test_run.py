@@ -203,6 +203,13 @@ def test_a_run_under_a_watch_says_who_was_found_and_since_when(tmp_path):
     assert line.endswith("found 5  wrongly 0")
 
 
+def test_a_newcomer_under_a_watch_is_no_update_that_could_not_be_used(tmp_path):
+    few = ("--rounds", 4, "--clients", 30, "--per-round", 6, "--set", "n_train=600", "--set", "hearing=0.5")
+    result = holdfast("run", "phishing", "--watch", "factions", *few, "--out", tmp_path)
+    assert "times a client was heard that has no say yet" in result.output
+    assert "could not be used" not in result.output
+
+
 def test_a_watch_may_only_report_or_go_back_to_the_start(tmp_path, monkeypatch):
     monkeypatch.setattr("holdfast.cli.options.SECONDS", 0.0)
     words = ("run", "phishing", "--watch", "factions", "--out", tmp_path, *SEEN)
