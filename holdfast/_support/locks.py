@@ -5,19 +5,22 @@ locked, everybody does without.
 """
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 try:
     import fcntl
 except ImportError:  # a system without such locks
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["held", "held_here", "locked", "try_lock"]
+__all__ = ["end_at_once", "held", "held_here", "locked", "try_lock"]
 
 _held: dict[Path, int] = {}  # [file] by which process
+_removing = threading.Lock()  # whoever removes such files: one thread at a time
 
 
 def try_lock(fd: int) -> bool | None:
@@ -57,8 +60,8 @@ def held(path: Path) -> Iterator[bool]:
         yield True
     finally:
         if os.getpid() == own:  # and not a fork of it
-            del _held[path]
-            with suppress(OSError):
+            with _removing, suppress(OSError):
+                del _held[path]
                 path.unlink()  # before it is free: whoever locks it now finds that it is gone
                 for folder in new:
                     folder.rmdir()
@@ -79,6 +82,15 @@ def locked(path: Path) -> Iterator[None]:
 def held_here(path: Path) -> bool:
     """Return whether this process holds the file."""
     return _held.get(path) == os.getpid()
+
+
+def end_at_once(code: int) -> NoReturn:
+    """End this process, whatever its threads are doing, and remove the files that it holds."""
+    _removing.acquire()  # for good: nobody who comes after us finds their file removed
+    for path in [path for path, process in _held.items() if process == os.getpid()]:
+        with suppress(OSError):
+            path.unlink()
+    os._exit(code)
 
 
 def _taken(path: Path) -> int | None:

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from holdfast._support import locks
-from holdfast._support.locks import held, held_here, locked
+from holdfast._support.locks import end_at_once, held, held_here, locked
 
 pytest.importorskip("fcntl", reason="this system has no locks that end with a process")
 
@@ -55,6 +55,17 @@ def test_a_fork_of_the_holder_neither_holds_the_lock_nor_ends_it(tmp_path):
     assert path.exists()
     holder.__exit__(None, None, None)
     assert not path.exists()
+
+
+def test_who_ends_at_once_leaves_no_file(tmp_path):
+    def work():
+        with held(tmp_path / "one"), held(tmp_path / "other"):
+            end_at_once(3)
+
+    with held(tmp_path / "ours"):
+        _, status = os.waitpid(child(work), 0)
+        assert os.waitstatus_to_exitcode(status) == 3
+        assert [path.name for path in tmp_path.iterdir()] == ["ours"]
 
 
 def test_who_waits_for_a_lock_gets_it_after_the_others(tmp_path):

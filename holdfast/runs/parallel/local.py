@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from ..._support.locks import end_at_once
 from ...errors import HoldfastError
 from ...lab.scenario import Run
 from .step import Step, make_steps, run_name
@@ -93,7 +94,7 @@ def _end_with_parent(lifeline: "Connection[Any, Any]") -> None:
     try:
         lifeline.recv()
     except EOFError:
-        os._exit(1)
+        end_at_once(1)
 
 
 def _make(run: Run, folder: Path, device: str) -> None:
