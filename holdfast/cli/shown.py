@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import typer
 
+from .._support.faults import fault_in_own_code
 from .._support.printable import printable
 from ..errors import HoldfastError
 
@@ -13,7 +14,7 @@ __all__ = ["errors_shown", "stopping"]
 
 @contextmanager
 def errors_shown(code: int = 1) -> Iterator[None]:
-    """Show an error of holdfast or of a file as one line instead of a traceback, and exit with the code."""
+    """Show an error of holdfast, of a file or of a user's function as one line, and exit with the code."""
     try:
         yield
     except HoldfastError as error:
@@ -22,6 +23,12 @@ def errors_shown(code: int = 1) -> Iterator[None]:
     except OSError as error:
         where = printable(error.filename or "a file", limit=300)
         typer.secho(f"{where}: {error.strerror or error}", fg="red", err=True)
+        raise typer.Exit(code) from None
+    except Exception as error:
+        fault = fault_in_own_code(error)
+        if fault is None:  # ours: it needs its traceback
+            raise
+        typer.secho(printable(fault, limit=500), fg="red", err=True)
         raise typer.Exit(code) from None
 
 
