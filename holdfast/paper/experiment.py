@@ -226,6 +226,7 @@ def measured_over(results: Sequence[Result]) -> Document:
     return {
         **numbers,
         **({"n_lost": n_lost, "n_rounds": sum(result.n_done for result in results)} if n_lost else {}),
+        "longest": max((result.n_done for result in results), default=0),  # in rounds
         "kept_fraction": _mean([result.mean("kept_fraction") for result in results]),
         "n_attackers": _mean([result.mean("n_attackers") for result in results]),
         "seconds_a_round": _mean([result.mean("seconds") for result in results]),

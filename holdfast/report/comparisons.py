@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..paper.comparison import ATTACKED, HONEST
 from .grids import html_table, in_markdown, latex_table, markdown_table, on_one_line, text_table
 from .kit import ABSENT, counted, margin, written
-from .tables import cells_by_row, lost_rounds
+from .tables import cells_by_row, has_more_rounds, lost_rounds
 
 __all__ = ["NUMBERS", "comparison_rows", "comparison_text"]
 
@@ -119,9 +119,10 @@ def _grid(
     shown = _shown(experiment)
     found = {part: _numbers(experiment, part) for part in PARTS}
     against = f"  against {experiment.get('baseline')}"
+    tail = {"last10": "  last 10 rounds"} if has_more_rounds(experiment) else {}
     grid = [["defence", *(NUMBERS[name][0] for name in shown)]]
     for row in experiment["rows"]:
-        for part, label in (("last", row), ("last10", "  last 10 rounds"), ("against", against)):
+        for part, label in {"last": row, **tail, "against": against}.items():
             own = found[part][row]
             if own or part == "last":
                 grid.append(
@@ -159,6 +160,8 @@ def _number(name: str, value: float, sign: str = "") -> str:
 def _legend(experiment: Experiment) -> str:
     """Return what the table shows, in words."""
     shown = _shown(experiment)
+    beneath = ["the mean of the last ten rounds"] * has_more_rounds(experiment)
+    beneath += ["the difference to the baseline, seed by seed"] * (experiment.get("baseline") is not None)
     seeds = [cell["seeds"] for cell in experiment["cells"] if cell["measured"]]
     which = f" ({', '.join(map(str, seeds[0]))})" if seeds and all(own == seeds[0] for own in seeds) else ""
     words = [
@@ -169,8 +172,7 @@ def _legend(experiment: Experiment) -> str:
         "Found: attackers that the watch expelled; wrongly: honest clients." * ("n_found" in shown),
         f"The mean of {counted(map(len, seeds), 'seed')}{which} after the last round"
         + " ± half of its 95 % interval" * any(len(own) > 1 for own in seeds)
-        + "; beneath it the mean of the last ten rounds"
-        + ", and the difference to the baseline, seed by seed" * (experiment.get("baseline") is not None)
+        + f"; beneath it {', and '.join(beneath)}" * bool(beneath)
         + ".",
         "* The 95 % interval of the difference excludes 0; none is widened for the number of comparisons."
         * any(_numbers(experiment, "against").values()),

@@ -12,7 +12,7 @@ from ..diagnostics import agreement_by_tenths
 from .figures import pictures_of
 from .kit import ABSENT, part, render
 from .maps import drawn_watch, verdicts_in
-from .tables import cells_by_row, lost_rounds
+from .tables import cells_by_row, has_more_rounds, lost_rounds
 
 __all__ = ["demo_page", "page_beside", "results_page", "round_page", "write_round"]
 
@@ -135,6 +135,7 @@ def _section(experiment: Document, titles: Mapping[str, str] = NUMBERS) -> dict[
         "columns": {column: _shown(cells, titles) for column, cells in columns.items()},
         "title": str(experiment["title"]),
         "baseline": experiment.get("baseline"),
+        "has_more_rounds": has_more_rounds(experiment),
         "grid": cells_by_row(experiment),
         "numbers": _flat({name: part for name, part in experiment["studies"].items() if name != "findings"}),
     }

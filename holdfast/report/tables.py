@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import InputError
+from ..paper.experiment import LAST
 from .grids import in_markdown, latex_table, markdown_table
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "check_format",
     "claims_text",
     "document_text",
+    "has_more_rounds",
     "lost_rounds",
     "measured_text",
     "printed_text",
@@ -56,6 +58,16 @@ def cells_by_row(experiment: Experiment) -> list[tuple[str, list[Cell | None]]]:
     by_place = {(cell["row"], cell["column"]): cell for cell in experiment["cells"]}
     columns = experiment["columns"]
     return [(row, [by_place.get((row, column)) for column in columns]) for row in experiment["rows"]]
+
+
+def has_more_rounds(experiment: Experiment) -> bool:
+    """Return whether some run has more than the ten rounds that are averaged beside the last one.
+
+    >>> [has_more_rounds({"cells": [{"measured": {"longest": n_rounds}}]}) for n_rounds in (10, 11)]
+    [False, True]
+    """
+    measured = [cell["measured"] for cell in experiment["cells"] if cell["measured"]]
+    return any(own.get("longest", LAST + 1) > LAST for own in measured)
 
 
 def lost_rounds(experiment: Experiment) -> str:

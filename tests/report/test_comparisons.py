@@ -92,6 +92,16 @@ def test_what_is_too_wide_for_a_terminal_stands_in_two_tables():
     assert "Found: attackers that the watch expelled" in " ".join(found)
 
 
+@pytest.mark.parametrize("n_rounds", [10, 11])
+def test_the_last_ten_rounds_are_shown_where_there_are_more(n_rounds):
+    experiment = compared(UNWATCHED)
+    for one in experiment["cells"]:
+        one["measured"]["longest"] = n_rounds
+    text = " ".join(comparison_text(experiment, "text").split())
+    assert ("last 10 rounds" in text) == ("the mean of the last ten rounds" in text) == (n_rounds > 10)
+    assert ("after the last round ± half of its 95 % interval." in text) == (n_rounds <= 10)
+
+
 def test_without_a_baseline_nothing_is_said_of_differences():
     text = "\n".join(lines(baseline=None))
     assert "against" not in text

@@ -31,6 +31,13 @@ def test_a_page_of_nothing_says_so():
     assert "Nothing was measured yet." in page
 
 
+def test_the_last_ten_rounds_are_a_choice_where_there_are_more(measured):
+    assert "Mean of the last ten rounds" in results_page(measured)
+    for one in measured["experiments"][0]["cells"]:
+        one["measured"] = one["measured"] and {**one["measured"], "longest": 10}
+    assert "Mean of the last ten rounds" not in results_page(measured)
+
+
 def test_the_page_names_no_address(measured):
     found = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", results_page(measured))
     assert set(found) <= {"http://www.w3.org"}
