@@ -113,7 +113,8 @@ def test_attackers_have_their_share_of_every_round_if_fixed(tmp_path):
         ),
         (["phishing", "--set", "batch_size=1.5"], "batch_size must be a whole number"),
         (["phishing", "--set", "batch_size=many"], "batch_size must be a"),
-        (["phishing", "--defence", "invariant", "--set", "tau=[1]"], "must be hashable"),
+        (["phishing", "--defence", "invariant", "--set", "tau=[1]"], "tau must be a number"),
+        (["phishing", "--set", "sizes=[45, 2]"], "must be hashable"),
         (["phishing", "--per-round", "200"], "n_per_round must be"),
         (["phishing", "--device", "abacus"], "no device 'abacus' here"),
         (
