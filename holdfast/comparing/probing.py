@@ -14,6 +14,7 @@ from ..lab.scenario import Attack, Defence, Run, Task
 from ..paper.studies import load_or_make_study, rules_on_a_round
 from ..paper.studies.rules import n_steps_of_probe
 from ..paper.studies.starts import AfterRounds, Start, WarmStart, model_file
+from .choosing import check_choices, defences_listed
 from .making import Progress, progress_shown
 from .probed import Probed
 
@@ -57,9 +58,10 @@ def probe(
     >>> [standing["gain"]["mean"] > 0 for standing in found.standings]
     [True, True]
     """
+    check_choices(task=task, attack=attack, settings=settings, numbers=numbers)
     contest = build_contest(
         task,
-        _all_rules(task) if defences is None else defences,
+        _all_rules(task) if defences is None else defences_listed(defences),
         attack=attack,
         seeds=(seed,),
         settings=settings,

@@ -128,6 +128,9 @@ def test_a_rule_that_cannot_run_comes_last_with_its_reason(tmp_path):
         ({"defences": ["flip"]}, "flip changes how clients train"),
         ({"attack": "none"}, "name one, such as edge-case"),
         ({"after": 2, "warm": 1}, "a probe starts from one model; got after and warm"),
+        ({"defences": "median"}, r"defences must be a list, .* write \['median'\]"),
+        ({"defences": []}, "name at least one defence"),
+        ({"attack": 3}, "attack must be a name"),
         ({"draws": 0}, "draws must be a whole number of at least 1"),
     ],
 )
