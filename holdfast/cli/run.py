@@ -108,8 +108,9 @@ def _show(run: "Run", result: "Result", folder: Path, console: Console) -> None:
     attackers = "nobody attacks"
     if run.attack.n_malicious:
         attackers = f"{run.attack.n_malicious} of {run.task.n_clients} clients attack ({run.attack.name})"
+    rounds = f"{run.task.n_rounds} round{'s' * (run.task.n_rounds != 1)}"
     console.print(
-        f"[bold]{run.task.name}[/bold], {run.task.n_rounds} rounds, seed {run.seed}: "
+        f"[bold]{run.task.name}[/bold], {rounds}, seed {run.seed}: "
         f"{attackers}; the server uses [bold]{run.defence.aggregate}[/bold]"
         + (f" under the watch of [bold]{run.defence.watch}[/bold]" if run.defence.watch else "")
         + "\n"

@@ -1,6 +1,7 @@
 """The pages: what was measured, the demo, one round over files. Each takes a document and returns HTML."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ def results_page(
         claims=list(same.items()),
         sections=[own | {"pictures": drawn} for own, drawn in zip(sections, pictures, strict=True)],
         explained={name for own in sections for shown in own["columns"].values() for name in shown},
+        heads=Counter(own["title"].partition(":")[0] for own in sections),
         heat=_heat_maps(experiments),
     )
 

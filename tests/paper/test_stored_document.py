@@ -35,6 +35,7 @@ def test_tables_of_one_task_say_in_their_titles_what_differs_the_largest_first()
     slow = replace(TASK, train=bind(TASK.train, "training", lr=0.01))
     document = document_of(defended(median, seed=1), defended(median), replace(defended(median), task=slow))
     counts = "mine: 1 round, 20 of 50 clients each"
+    assert 'class="rest"' not in results_page(document)  # which small screens leave out
     assert [one["title"] for one in document["experiments"]] == [f"{counts}, lr=0.1", f"{counts}, lr=0.01"]
 
 

@@ -71,6 +71,6 @@ function frameWords({ clients, hears }) {
   const counts = STANDINGS.map(({ name }) => `${all.filter(({ standing }) => standing.name === name).length} ${name}`);
   const attackers = all.filter(({ attacks }) => attacks);
   const expelled = attackers.filter(({ standing }) => standing.name === "expelled");
-  const found = attackers.length ? `. Of ${attackers.length} attackers heard, ${expelled.length} are expelled` : "";
+  const found = attackers.length ? `. Of ${counted(attackers.length, "attacker")} heard, ${expelled.length} ${expelled.length === 1 ? "is" : "are"} expelled` : "";
   return `${hears ? "a hearing, nothing is applied; " : ""}${counts.join(", ")}${found}`;
 }
