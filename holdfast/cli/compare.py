@@ -19,13 +19,7 @@ __all__ = ["compare_command"]
 
 def compare_command(
     task: options.TaskName,
-    attack: Annotated[
-        str | None,
-        typer.Option(
-            help="Parts joined by +; see 'holdfast list attacks'. By default edge-case, or the only one in a"
-            " file of your own.",
-        ),
-    ] = None,
+    attack: options.OneAttack = None,
     defences: Annotated[
         str, typer.Option(help="Defences, separated by commas, as RULE or WATCH+RULE.")
     ] = "fedavg,trimmed_mean,invariant",

@@ -39,6 +39,14 @@ TaskName = Annotated[
     ),
 ]
 AttackName = Annotated[str, typer.Option("--attack", help="Parts joined by +; see 'holdfast list attacks'.")]
+OneAttack = Annotated[
+    str | None,
+    typer.Option(
+        "--attack",
+        help="Parts joined by +; see 'holdfast list attacks'. By default edge-case, or the only one in a"
+        " file of your own.",
+    ),
+]
 Watch = Annotated[
     str | None,
     typer.Option(

@@ -20,13 +20,7 @@ __all__ = ["probe_command"]
 
 def probe_command(
     task: options.TaskName,
-    attack: Annotated[
-        str | None,
-        typer.Option(
-            help="Parts joined by +; see 'holdfast list attacks'. By default edge-case, or the only one in a"
-            " file of your own.",
-        ),
-    ] = None,
+    attack: options.OneAttack = None,
     defences: Annotated[
         str | None, typer.Option(help="Rules, separated by commas; by default all that holdfast has.")
     ] = None,
