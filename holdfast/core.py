@@ -18,6 +18,7 @@ import numpy as np
 from ._support.annotations import as_annotated
 from ._support.lookup import nearest
 from ._support.roles import ROLES
+from ._support.signatures import inputs_of, settings_of
 from ._support.sources import source_digest
 from .diagnostics import Diagnostics
 from .errors import InputError
@@ -84,7 +85,7 @@ class Bound(Generic[R]):
                 raise InputError(f"{name!r} is not an input of a {self.role}; {nearest(name, known)}")
         self.check_complete()
         wanted = {name: value for name, value in inputs.items() if self.needs(name) and value is not None}
-        asked = _inputs(self.function, self.role)
+        asked = inputs_of(self.function, self.role)
         missing = [name for name, required in asked.items() if required and name not in wanted]
         if "state" in missing:  # there is none before the first round
             missing.remove("state")
@@ -119,7 +120,7 @@ class Bound(Generic[R]):
 
     def needs(self, name: str) -> bool:
         """Return whether the function asks for this input."""
-        return name in _inputs(self.function, self.role)
+        return name in inputs_of(self.function, self.role)
 
     def check_complete(self) -> None:
         """Raise if a setting without a default is not set."""
@@ -133,7 +134,7 @@ class Bound(Generic[R]):
     def missing(self) -> list[str]:
         """The settings without a default that are not set."""
         given = dict(self.settings)
-        return [name for name in _settings(self.function, self.role) if name not in given]
+        return [name for name in settings_of(self.function, self.role) if name not in given]
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,7 +241,7 @@ def bind(function: Any, role: str = "rule", /, **settings: Any) -> Any:
 def _filled(bound: Bound[Any], changes: Mapping[str, Any]) -> Any:
     """Return the same function with some settings changed, and those with a default filled in."""
     function, role = bound.function, bound.role
-    known = _settings(function, role)
+    known = settings_of(function, role)
     for name in changes:
         if name in ROLES[role].inputs:
             raise InputError(f"{name!r} is an input of a {role}, given each round, not a setting")
@@ -263,35 +264,6 @@ def _filled(bound: Bound[Any], changes: Mapping[str, Any]) -> Any:
             f"a setting of {bound.name} must be hashable (a tuple, not a list): {error}"
         ) from None
     return made
-
-
-@functools.cache
-def _parameters(function: Callable[..., Any], role: str) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters that are given by name."""
-    takes = ROLES[role].takes
-    named = list(inspect.signature(function).parameters.values())
-    ordered = [p for p in named if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len(ordered) < len(takes) and not any(p.kind is p.VAR_POSITIONAL for p in named):
-        raise InputError(
-            f"a {role} is called with ({', '.join(takes)}), then inputs and settings by name;"
-            f" {function.__name__}{inspect.signature(function)} cannot be"
-        )
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return {p.name: p for p in named if p not in ordered[: len(takes)] and p.kind in kinds}
-
-
-@functools.cache
-def _settings(function: Callable[..., Any], role: str) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters that are settings."""
-    inputs = ROLES[role].inputs
-    return {name: p for name, p in _parameters(function, role).items() if name not in inputs}
-
-
-@functools.cache
-def _inputs(function: Callable[..., Any], role: str) -> Mapping[str, bool]:
-    """Return the inputs that a function asks for, and whether it cannot do without."""
-    inputs = ROLES[role].inputs
-    return {name: p.default is p.empty for name, p in _parameters(function, role).items() if name in inputs}
 
 
 def _choice_named(module: str, name: str, role: str, settings: tuple[tuple[str, Any], ...]) -> Any:
