@@ -111,6 +111,7 @@ def test_the_tutorial_runs_in_a_notebook_with_tables_figures_and_little_else(tut
     for part in ("display(comparison)", "display(whispered)"):
         progress, table = outputs_of(cells, part)
         # one line that changes, and says in the end that all is done
+        assert list(progress.data) == ["text/plain"]
         assert re.fullmatch(r"(\d+) of \1 rounds, (\d+) of \2 runs done", progress.data["text/plain"])
         assert "<table" in table.data["text/html"]
         assert "nearest_half" in table.data["text/html"]
