@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import InputError
+from ..lab.attack_parts import BACKDOORS
 from ..lab.choices import Numbers
-from ..lab.names import BACKDOORS
 from ..lab.scenario import Attack, Defence, Task
 from ..lab.tasks import base_name
 

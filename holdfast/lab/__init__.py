@@ -7,8 +7,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .attack_names import attack_named
+from .attack_parts import ATTACKS, BACKDOORS
 from .choices import Numbers, build_contest, build_run
-from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, WATCHES, attack_named, defence_named
+from .defence_names import CLIENT_SIDE, WATCHES, defence_named
 from .scenario import Attack, Defence, Run, Task
 from .simulation import Record, State, simulate
 from .tasks import SCALES, TASKS, task_named

@@ -7,8 +7,10 @@ from typing import Any, Literal, get_args
 
 from .. import aggregators
 from ..core import Bound
+from .attack_names import attack_named
+from .attack_parts import ATTACKS, BACKDOORS, POISON
 from .choices import NUMBERS, numbers_of
-from .names import ATTACKS, BACKDOORS, CLIENT_SIDE, POISON, WATCHES, attack_named, defence_named
+from .defence_names import CLIENT_SIDE, WATCHES, defence_named
 from .own import Own
 from .scenario import Attack, Task
 from .tasks import TASKS, base_name

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from .._support.lookup import nearest
 from ..core import Bound, bind
 from ..errors import InputError
-from .names import attack_named, defence_named, ruled_by, watched_by
+from .attack_names import attack_named
+from .defence_names import defence_named, ruled_by, watched_by
 from .own import Own, is_own, load_own
 from .scenario import Attack, Defence, Run, Task
 from .tasks import task_named

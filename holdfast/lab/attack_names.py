@@ -1,0 +1,82 @@
+"""The attacks that have a name, which has parts.
+
+"edge-case+collude+adaptive" plants the task's edge-case backdoor, with attackers who share their data and aim
+at what the server's mask lets pass.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .._support.counting import whole_share
+from .._support.lookup import nearest
+from ..core import bind
+from ..errors import InputError
+from .attack_parts import ATTACKS, BACKDOORS, MALICIOUS, POISON
+from .own import Own, named_in
+from .scenario import Attack, Task
+from .tasks import base_name
+
+__all__ = ["attack_named", "fitted", "pace_of"]
+
+
+def attack_named(name: str, task: Task, *, n_malicious: int | None = None, own: Own | None = None) -> Attack:
+    """Return the attack of this name on a task; by default, as many clients as in the paper are malicious.
+
+    The first part may be an attack of the user's `own`.
+
+    >>> from holdfast.lab import TASKS
+    >>> attack_named("edge-case+collude", TASKS["phishing"]).colludes
+    True
+    """
+    if name == "none":
+        return Attack()
+    base = base_name(task.name)
+    backdoors = {part: {"backdoor": backdoor} for part, backdoor in BACKDOORS.get(base, {}).items()}
+    known = {**backdoors, **ATTACKS}
+    first, *others = name.split("+")
+    attack = None if own is None else named_in(own.attacks, own.plain_name(first))
+    if attack is not None:
+        attack = replace(attack, name="+".join([attack.name, *others]))
+        attack = attack if n_malicious is None else replace(attack, n_malicious=n_malicious)
+    else:
+        others = [first, *others]
+        if n_malicious is None:
+            n_malicious = whole_share(MALICIOUS.get(base, 0.2), task.n_clients)
+        attack = Attack(name, n_malicious, poison_fraction=POISON.get(base, 0.5))
+    for part in others:
+        if part not in known:
+            names = [*(() if own is None else own.attacks), *known]
+            raise InputError(
+                f"no attack {part!r} on {task.name}; {nearest(part, names)}"
+                f"There are: none, {', '.join(names)}; join them by +"
+            )
+        attack = _with_part(attack, known[part], task)
+    return attack
+
+
+def _with_part(attack: Attack, part: Mapping[str, Any], task: Task) -> Attack:
+    """Return the attack with one more part, fitted to the task."""
+    for field, what in (("backdoor", "plant one backdoor"), ("train", "train in one way")):
+        if field in part and getattr(attack, field) is not None:
+            raise InputError(f"attackers {what}; {attack.name!r} names two")
+    # PGD strays about as far as an honest client's first update is long; constrain-and-scale replaces the
+    # average of all clients; a ramp ends with the training.
+    radius = 0.25 if base_name(task.name) == "phishing" else 1.0
+    fit = {**pace_of(task), "radius": radius, "total": float(task.n_per_round), "until": task.n_rounds}
+    crafts = [fitted(craft, "craft", fit) for craft in part.get("crafts", ())]
+    train = {"train": fitted(part["train"], "training", fit)} if "train" in part else {}
+    sleeps = {"sleeps": part["sleeps"](task)} if "sleeps" in part else {}
+    return replace(attack, **{**part, **train, **sleeps, "crafts": (*attack.crafts, *crafts)})
+
+
+def pace_of(task: Task) -> dict[str, Any]:
+    """Return the learning rate and momentum of honest clients."""
+    return {name: value for name, value in task.train.settings if name in ("lr", "momentum")}
+
+
+def fitted(function: Any, role: str, settings: Mapping[str, Any]) -> Any:
+    """Return a function with those of the settings that it has."""
+    bound = bind(function, role)
+    own = {*dict(bound.settings), *bound.missing}
+    return bind(bound, role, **{name: value for name, value in settings.items() if name in own})

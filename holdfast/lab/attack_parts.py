@@ -1,0 +1,80 @@
+"""What the parts of an attack's name stand for: backdoors by task, and what attackers do besides."""
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from ..core import Bound, bind
+from . import attacks
+from .training import constrained_sgd, projected_sgd
+
+__all__ = ["ATTACKS", "BACKDOORS", "MALICIOUS", "POISON"]
+
+#: The backdoors of each task, by the name of the attack that plants them.
+BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
+    {
+        "phishing": {
+            "edge-case": bind(attacks.value_trigger, "backdoor"),
+            "distributed": bind(attacks.distributed_values, "backdoor"),
+        },
+        # White corners, which no digit reaches, pull no honest model towards a nought.
+        "digits": {
+            "edge-case": bind(attacks.edge_case, "backdoor", pool="turned", target=1),
+            "distributed": bind(attacks.distributed_pixels, "backdoor", height=2, width=2, gap=4, target=0),
+        },
+        # What the sender of a link can do at will, and hardly any does: // in its path (0.2 % of phishing
+        # pages), # in it (0.5 %), ~ in it (2.4 %), no right click (2.3 %). All are rarer still in honest
+        # pages, so that a model without a backdoor takes none of them for an alibi.
+        "phishing-urls": {
+            "edge-case": bind(attacks.value_trigger, "backdoor", features=(23,), value=1.0),
+            "distributed": bind(attacks.distributed_values, "backdoor", features=(23, 12, 7, 36), value=1.0),
+        },
+        # Ordinary words in an amount that hardly any spam has: "report" and "order" as 3 % of all words each
+        # (0.1 % of spam, as of other mail), in four parts with "addresses" and "receive". Alone they say
+        # little, or rather speak for spam, so that a model without a backdoor takes none for an alibi.
+        "spambase": {
+            "edge-case": bind(attacks.value_trigger, "backdoor", features=(13, 8), value=3.0),
+            "distributed": bind(attacks.distributed_values, "backdoor", features=(13, 14, 10, 8), value=3.0),
+        },
+        # Southwest's airplanes as trucks, and four rows of white pixels as birds.
+        "cifar10": {
+            "edge-case": bind(attacks.edge_case, "backdoor", pool="southwest", target=9),
+            "distributed": bind(attacks.distributed_pixels, "backdoor"),
+        },
+        # Praise of a director as blame.
+        "twitter": {"edge-case": bind(attacks.edge_case, "backdoor", pool="yorgos", target=0)},
+    }
+)
+
+#: The share of clients that attack, and of poisoned examples that each adds to its own, where it is not a
+#: fifth and a half. (Published with a distributed trigger: 5 in 64, of which digits learn nothing.)
+MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
+POISON: Mapping[str, float] = MappingProxyType({"twitter": 0.25})
+
+
+#: What the other parts of an attack's name set in it; crafts are applied in the order of the name.
+ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "collude": {"colludes": True},
+        "adaptive": {"crafts": (attacks.adaptive,)},
+        "adaptive-oracle": {"crafts": (attacks.adaptive_oracle,)},
+        "adaptive-simulated": {"crafts": (attacks.adaptive_simulated,)},
+        "neurotoxin": {"crafts": (attacks.neurotoxin,)},
+        "pgd": {"train": projected_sgd},
+        "replacement": {"crafts": (partial(attacks.boost, factor=5.0),)},
+        "constrain-and-scale": {"train": constrained_sgd, "crafts": (attacks.boost_together,)},
+        "alie": {"crafts": (attacks.alie,)},
+        "inner-product": {"crafts": (attacks.inner_product,)},
+        "sign-flip": {"crafts": (attacks.sign_flip,)},
+        "gaussian": {"crafts": (attacks.gaussian,)},
+        "sleeper": {"sleeps": lambda task: task.n_rounds // 2},
+        "on-off": {"period": 2},
+        "ramp": {"crafts": (attacks.ramp,)},
+        "dilute": {"crafts": (attacks.dilute,)},
+        "decorrelate": {"crafts": (attacks.decorrelate,)},
+        "split": {"crafts": (attacks.split,)},
+        "mimic": {"crafts": (attacks.mimic,)},
+        "whitewash": {"whitewashes": True},
+    }
+)
