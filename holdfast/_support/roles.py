@@ -51,6 +51,11 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 "rehearsal": "(n_attackers, dim) what the attackers would send if they were honest",
                 "attackers": "(n_attackers,) their ids",
                 "round": "the number of the round, from 1",
+                "params": "the global model before the round, flat",
+                "layers": "the (name, slice) of each of the network's tensors in a flat update",
+                "trial": "from an update to accuracy and success of the model with it, on own examples",
+                "server": "from the attackers' rows to what the server would make of the round",
+                "state": "what the craft returned in Crafted.state last time, None at first",
                 "rng": _RNG,
             },
         ),
@@ -63,7 +68,10 @@ ROLES: Mapping[str, Role] = MappingProxyType(
         "model": Role((), {"vectors": "(n_words, dim) the frozen word vectors of the data set"}),
         "training": Role(
             ("model", "params", "shards"),
-            {"span": "the lowest and highest values an example can have, for training that makes examples"},
+            {
+                "span": "the lowest and highest values an example can have, for training that makes examples",
+                "previous": "the last global update, flat",
+            },
         ),
         "augmentation": Role(("examples",), {"rng": _RNG}),
         "minority": Role(("examples",), {"data": "the data set, for what only all examples tell"}),

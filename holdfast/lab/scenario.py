@@ -138,7 +138,7 @@ class Attack:
 @dataclass(frozen=True)
 class Defence:
     """What the server does with the updates and, where it asks for more, how honest clients train and how the
-    model answers.
+    model answers. `after` trains the new model on the server's own examples.
 
     >>> from holdfast import invariant
     >>> Defence("mine", invariant(tau=0.5)).aggregate
@@ -150,10 +150,12 @@ class Defence:
     train: Any = None
     predict: Any = most_likely
     watch: Any = field(default=None, metadata={"before": None})  # over the clients, such as factions()
+    after: Any = field(default=None, metadata={"before": None})  # how the server trains after each round
 
     def __post_init__(self) -> None:
         """Put the functions into their roles."""
         _bind_fields(self, aggregate="rule", train="training", predict="prediction", watch="watch")
+        _bind_fields(self, after="training")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The state of a run after a round, in one .npz file: written whole or not at all, read without pickle."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,8 @@ def save_checkpoint(path: Path, run: Run, state: State, *, device: str = "cpu") 
     arrays |= {f"buffer.{name}": values for name, values in state.buffers.items()}
     for client, kept in state.kept.items():
         arrays |= {f"kept.{client}.{name}": values for name, values in kept.items()}
+    for part, kept in state.attack.items():
+        arrays |= {f"attack.{part}.{name}": values for name, values in kept.items()}
     write_arrays(path, arrays | memory_arrays(run.defence.aggregate, state.memory))
 
 
@@ -40,7 +41,8 @@ def load_checkpoint(path: Path, run: Run, *, device: str = "cpu") -> State:
                 arrays.pop("params"),
                 previous=arrays.pop("last_update", None),
                 buffers=_taken(arrays, "buffer."),
-                kept=_by_client(_taken(arrays, "kept.")),
+                kept={int(client): own for client, own in _by_part(_taken(arrays, "kept.")).items()},
+                attack=_by_part(_taken(arrays, "attack.")),
                 memory=restored_memory(run.defence.aggregate, arrays),  # the rest
             )
     except UNREADABLE as error:
@@ -54,11 +56,12 @@ def _taken(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): arrays.pop(name) for name in names}
 
 
-def _by_client(arrays: Arrays) -> dict[int, dict[str, NDArray[Any]]]:
-    kept: dict[int, dict[str, NDArray[Any]]] = {}
+def _by_part(arrays: Arrays) -> dict[str, Arrays]:
+    """Return the arrays by the first part of their names."""
+    kept: dict[str, Arrays] = {}
     for name, values in arrays.items():
-        client, _, own = name.partition(".")
-        kept.setdefault(int(client), {})[own] = values
+        part, _, own = name.partition(".")
+        kept.setdefault(part, {})[own] = values
     return kept
 
 

@@ -2,6 +2,7 @@
 
 from .backdoors import Backdoor, distributed_pixels, distributed_values, edge_case, value_trigger
 from .crafts import (
+    Crafted,
     adaptive,
     adaptive_oracle,
     adaptive_simulated,
@@ -14,9 +15,11 @@ from .crafts import (
     sign_flip,
 )
 from .hiding import decorrelate, dilute, mimic, ramp, split
+from .informed import full_information
 
 __all__ = [
     "Backdoor",
+    "Crafted",
     "adaptive",
     "adaptive_oracle",
     "adaptive_simulated",
@@ -28,6 +31,7 @@ __all__ = [
     "distributed_pixels",
     "distributed_values",
     "edge_case",
+    "full_information",
     "gaussian",
     "inner_product",
     "mimic",

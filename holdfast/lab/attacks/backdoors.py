@@ -4,7 +4,7 @@ A backdoor is made for a data set: `value_trigger(data, value=0.2)`. A trigger c
 edge case draws from a pool held apart from the honest data, one part for attackers, one for the test.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,10 @@ class Backdoor:
     backdoored model gives the label `target`. `exposed` are correctly labelled (x, y), one for each original
     of a pool, that honest clients hold. `moves` says whether poisoned examples are augmented as honest ones
     are; a trigger of pixels must stay in its place.
+
+    A trigger may be learned. In every round with attackers, before they train,
+    `learn(model, x, y, kept, rng)` gets a copy of the global network, the attackers' own examples and what it
+    returned last, None at first. It returns arrays by name, and `armed(kept)` is the backdoor from then on.
     """
 
     target: int
@@ -43,6 +47,8 @@ class Backdoor:
     challenge: Array
     exposed: Sequence[tuple[Array, Array]] = ()
     moves: bool = True
+    learn: Callable[..., Mapping[str, Array]] | None = None
+    armed: Callable[[Mapping[str, Array]], "Backdoor"] | None = None
 
 
 def value_trigger(

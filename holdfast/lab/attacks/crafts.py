@@ -2,12 +2,13 @@
 
 A craft takes the (n_attackers, dim) updates of the attackers that were drawn in this round, and returns as
 many. What else it needs, it asks for by name: `previous`, the last global update; `benign`, the honest rows,
-for attackers who see everything; `rehearsal`, what the attackers would send if they were honest;
-`attackers`, their ids; `round`, its number; `rng`.
+for attackers who see everything; `rehearsal`, what the attackers would send if they were honest; and all that
+`ROLES["craft"]` in `holdfast.core` lists. One that keeps something for the next round returns it in Crafted.
 """
 
+from collections.abc import Mapping
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from ..._support.counting import check_whole, votes_needed
 from ...errors import InputError
 
 __all__ = [
+    "Crafted",
     "adaptive",
     "adaptive_oracle",
     "adaptive_simulated",
@@ -29,6 +31,13 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
+
+
+class Crafted(NamedTuple):
+    """What a craft returns that keeps something: the updates, and arrays by name, its `state` next time."""
+
+    updates: Array
+    state: Mapping[str, Array]
 
 
 def boost(updates: Array, *, factor: float) -> Array:

@@ -43,6 +43,7 @@ class Workers:
         buffers: Any,
         n_together: int,
         span: tuple[NDArray[Any], NDArray[Any]] | None = None,
+        previous: NDArray[np.float32] | None = None,
     ) -> Trained:
         """Return what all shards add to the params, trained in groups of about equal size."""
         n_groups = -(-len(shards) // n_together)
@@ -51,7 +52,8 @@ class Workers:
         def one(group: Sequence[Shard]) -> Trained:
             with self._model() as model:
                 load_params(model, params, buffers)
-                return _checked(train, train(model, params, group, span=span), len(group), params.size)
+                trained = train(model, params, group, span=span, previous=previous)
+                return _checked(train, trained, len(group), params.size)
 
         done = list(self.pool.map(one, groups))
         return Trained(
@@ -72,6 +74,12 @@ class Workers:
                 return scores
 
         return np.concatenate(list(self.pool.map(one, np.array_split(x, -(-len(x) // 1024)))))
+
+    def network(self, params: NDArray[np.float32], buffers: Any) -> nn.Module:
+        """Return a copy of the network with these params, to do with what one likes."""
+        with self._model() as model:
+            load_params(model, params, buffers)
+            return copy.deepcopy(model)
 
     @contextmanager
     def _model(self) -> Iterator[nn.Module]:

@@ -19,10 +19,10 @@ from ...watching import Verdicts
 from ..leaks import leak_and_gain
 from ..scenario import Defence
 from ..training.schedule import Shard, Trained, n_steps_of
-from .checking import as_numbers
+from .attacking import Attackers
 from .clients import Workers
-from .state import Record, State
-from .world import Examples, World, join_examples
+from .state import Record, Sent, State
+from .world import Examples, World
 
 __all__ = ["Round"]
 
@@ -51,15 +51,17 @@ class Round:
         sent = self.sent(clients, is_attacker)
         result = self.defend(clients, sent, world.run.defence)
         kept = zip(clients.tolist(), sent.memory, strict=False)
+        params, buffers = self._trained_after(result)
         after = State(
             self.number,
-            result.model,
+            params,
             result.update if result.diagnostics.aggregated else before.previous,
             result.state,
-            result.buffers,
+            buffers,
             {**before.kept, **{client: memory for client, memory in kept if memory is not None}},
+            sent.attack,
         )
-        accuracy, success, minority_accuracy = self.evaluate(after.params, after.buffers)
+        accuracy, success, minority_accuracy = self.evaluate(after)
         leak, gain = self.leak_and_gain(is_attacker, sent, result)
         record = Record(
             round=self.number,
@@ -78,8 +80,25 @@ class Round:
         )
         return record, after
 
+    def _trained_after(self, result: Defended) -> tuple[NDArray[np.float32], Mapping[str, Array]]:
+        """Return the model after the server's own training, if its defence has one and the model moved."""
+        after, server = self.world.run.defence.after, self.world.run.task.n_clients
+        if after is None or not result.diagnostics.aggregated:
+            return result.model, result.buffers
+        shard = self.shard(server, self.world.honest_examples(server, self.number))
+        trained = self.crew.train(
+            after,
+            result.model,
+            [shard],
+            buffers=result.buffers,
+            n_together=1,
+            span=self.world.data.span,
+            previous=result.update,
+        )
+        return result.model + trained.updates[0], trained.buffers[0] if trained.buffers else result.buffers
+
     def leak_and_gain(
-        self, is_attacker: NDArray[np.bool_], sent: Trained, result: Defended
+        self, is_attacker: NDArray[np.bool_], sent: Sent, result: Defended
     ) -> tuple[float | None, float | None]:
         """Return how much of the attack, and of the honest step, is in what the server made of the round."""
         if not result.diagnostics.aggregated:
@@ -110,53 +129,16 @@ class Round:
         )
         return np.sort(np.concatenate(drawn))
 
-    def sent(self, clients: NDArray[np.intp], is_attacker: NDArray[np.bool_]) -> Trained:
-        """Return what the server gets from all clients, in their order."""
+    def sent(self, clients: NDArray[np.intp], is_attacker: NDArray[np.bool_]) -> Sent:
+        """Return what the server gets from all clients, in their order, and what attackers keep."""
         world, run = self.world, self.world.run
-        honest = self._train_clients(
-            clients[~is_attacker], world.honest_examples, run.defence.train or run.task.train
-        )
+        train = run.defence.train or run.task.train
+        honest = self.train_clients(clients[~is_attacker], world.honest_examples, train)
         if not is_attacker.any():
-            return honest
-        attacked = self._attack(clients[is_attacker], honest.updates)
-        updates = np.empty((len(clients), self.before.params.size), dtype=np.float32)
-        updates[~is_attacker], updates[is_attacker] = honest.updates, attacked.updates
-        return Trained(
-            updates,
-            _in_order(is_attacker, honest.buffers, attacked.buffers),
-            _in_order(is_attacker, honest.memory, attacked.memory),
-        )
-
-    def _attack(self, attackers: NDArray[np.intp], benign: NDArray[np.float32]) -> Trained:
-        """Return what the attackers send."""
-        world, attack = self.world, self.world.run.attack
-        train = attack.train or world.run.task.train
-        if attack.colludes:
-            trained = self._collude(attackers, train)
-        else:
-            trained = self._train_clients(attackers, world.attacking_examples, train)
-        known = {
-            "previous": self.before.previous,
-            "benign": benign,
-            "attackers": attackers,
-            "round": self.number,
-        }
-        if any(craft.needs("rehearsal") for craft in attack.crafts):
-            known["rehearsal"] = self._train_clients(attackers, world.honest_examples, train).updates
-        updates = trained.updates
-        for position, craft in enumerate(attack.crafts):
-            made = craft(updates, **known, rng=world.stream("craft", self.number, position))
-            updates = as_numbers(made, updates.shape, craft.name)
-        return trained._replace(updates=updates)
-
-    def _collude(self, attackers: NDArray[np.intp], train: Bound[Any]) -> Trained:
-        """Return the first attacker's update for all: on the examples of all, in the steps of one."""
-        world, leader, n = self.world, int(attackers[0]), len(attackers)
-        parts = [world.attacking_examples(client, self.number) for client in attackers.tolist()]
-        pooled = join_examples(*parts)
-        share = world.run.task.epochs * world.n_held(leader) / len(pooled[1])
-        alone = self.train(train, [self._shard(leader, pooled, epochs=share)])
-        return Trained(np.repeat(alone.updates, n, axis=0), alone.buffers * n, alone.memory * n)
+            return Sent(*honest, attack=self.before.attack)
+        attackers = Attackers(self, clients, is_attacker, honest)
+        attacked, kept = attackers.sent()
+        return Sent(*attackers.joined(attacked), attack=kept)
 
     def _reference(self, clients: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return the server's own update, from its root examples, in as many steps as the median client.
@@ -171,10 +153,10 @@ class Round:
         }
         taken = [n_steps_of(world.n_held(client), **pace) for client in clients.tolist()]
         examples = world.honest_examples(task.n_clients, self.number)
-        root = self._shard(task.n_clients, examples, n_steps=int(np.median(taken)))
+        root = self.shard(task.n_clients, examples, n_steps=int(np.median(taken)))
         return np.asarray(self.train(task.train, [root]).updates[0])
 
-    def defend(self, clients: NDArray[np.intp], sent: Trained, defence: Defence) -> Defended:
+    def defend(self, clients: NDArray[np.intp], sent: Sent | Trained, defence: Defence) -> Defended:
         """Return what the server makes of the updates with this defence."""
         world, before, rule = self.world, self.before, defence.aggregate
         ids = self._ids(clients)
@@ -203,46 +185,45 @@ class Round:
             for client in ids
         ]
 
-    def _train_clients(
+    def train_clients(
         self, clients: NDArray[np.intp], examples: Callable[[int, int], Examples], train: Bound[Any]
     ) -> Trained:
         """Return what these clients send, each trained on its examples."""
         if len(clients) == 0:
             return Trained(np.empty((0, self.before.params.size), dtype=np.float32))
-        shards = [self._shard(client, examples(client, self.number)) for client in clients.tolist()]
+        shards = [self.shard(client, examples(client, self.number)) for client in clients.tolist()]
         return self.train(train, shards)
 
-    def _shard(self, client: int, examples: Examples, **steps: Any) -> Shard:
+    def shard(self, client: int, examples: Examples, **steps: Any) -> Shard:
+        """Return a client's examples in the order that it sees them in, with what it kept."""
         return self.world.shard(client, examples, self.number, memory=self.before.kept.get(client), **steps)
 
     def train(self, train: Bound[Any], shards: list[Shard]) -> Trained:
         """Return what these shards add to the global model."""
         before, n_together, span = self.before, self.world.run.task.n_together, self.world.data.span
         return self.crew.train(
-            train, before.params, shards, buffers=before.buffers, n_together=n_together, span=span
+            train,
+            before.params,
+            shards,
+            buffers=before.buffers,
+            n_together=n_together,
+            span=span,
+            previous=before.previous,
         )
 
-    def evaluate(
-        self, params: NDArray[np.float32], buffers: Mapping[str, Array]
-    ) -> tuple[float, float | None, float | None]:
+    def evaluate(self, state: State) -> tuple[float, float | None, float | None]:
         """Return the accuracy on the test examples, the share of the challenge that gets the target, and the
         accuracy on the test examples as the minority has them.
         """
         world, predict = self.world, self.world.run.defence.predict
 
         def share(x: Array, answer: Array | int) -> float:
-            answers = np.asarray(predict(self.crew.scores(params, buffers, x)))
+            answers = np.asarray(predict(self.crew.scores(state.params, state.buffers, x)))
             return float((answers == answer).mean())
 
-        y, backdoor, minority = world.data.y_test, world.backdoor, world.minority_test
+        y, backdoor, minority = world.data.y_test, world.armed(state.attack), world.minority_test
         return (
             share(world.data.x_test, y),
             None if backdoor is None else share(backdoor.challenge, backdoor.target),
             None if minority is None else share(minority, y),
         )
-
-
-def _in_order(is_attacker: NDArray[np.bool_], honest: tuple[Any, ...], attacked: tuple[Any, ...]) -> Any:
-    """Return what honest clients and attackers have, in the order of all; None where one has nothing."""
-    queues = iter(honest), iter(attacked)
-    return tuple(next(queues[bad], None) for bad in is_attacker.tolist())

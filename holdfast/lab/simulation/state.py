@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from ...diagnostics import Diagnostics
 from ...watching import Verdicts
 from ..training.schedule import Kept
 
-__all__ = ["Record", "State"]
+__all__ = ["Record", "Sent", "State"]
 
 Array = NDArray[Any]
 
@@ -27,6 +27,16 @@ class State:
     memory: Memory = field(default_factory=Memory)  # what the defence remembers
     buffers: Mapping[str, Array] = field(default_factory=dict)  # the network's, such as BatchNorm's
     kept: Mapping[int, Kept] = field(default_factory=dict)  # [client] what its training keeps
+    attack: Mapping[str, Kept] = field(default_factory=dict)  # [part] what it keeps: trigger, craft0, ...
+
+
+class Sent(NamedTuple):
+    """What the server gets from the clients of a round, and what the attackers keep for themselves."""
+
+    updates: NDArray[np.float32]
+    buffers: tuple[Mapping[str, Array], ...] = ()
+    memory: tuple[Kept | None, ...] = ()
+    attack: Mapping[str, Kept] = {}
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from itertools import cycle
@@ -29,7 +30,7 @@ Examples = tuple[Tensor, Tensor]
 #: What a stream of random numbers is for. Never reorder: the number is part of every result.
 PURPOSES = (
     "model", "split", "malicious", "poison", "root", "sample", "batches", "craft", "rule", "exposure",
-    "augment", "train", "minority",
+    "augment", "train", "minority", "trigger",
 )  # fmt: skip
 
 
@@ -90,12 +91,27 @@ class World:
             own = join_examples(own, self.added[client])
         return self._augmented(own, client, number)
 
-    def attacking_examples(self, client: int, number: int) -> Examples:
-        """Return an attacker's own examples and its poisoned ones."""
-        bad = self.poisoned[client]
+    def attacking_examples(self, client: int, number: int, backdoor: Backdoor | None = None) -> Examples:
+        """Return an attacker's own examples and its poisoned ones, by this backdoor or that of the start."""
+        bad = self.poison(backdoor, client, number)
         if self.backdoor is not None and self.backdoor.moves:
             bad = self._augmented(bad, client, number, 1)
         return join_examples(self.honest_examples(client, number), bad)
+
+    def poison(self, backdoor: Backdoor | None, client: int, number: int) -> Examples:
+        """Return an attacker's poisoned examples in a round; those of the start while nothing was learned."""
+        if backdoor is None or backdoor is self.backdoor:
+            return self.poisoned[client]
+        part = list(self.poisoned).index(client)
+        return _on(
+            self.x.device, *_poison(self, backdoor, client, part, self.stream("poison", client, number))
+        )
+
+    def armed(self, attack: Mapping[str, Kept]) -> Backdoor | None:
+        """Return the backdoor with what the attackers have learned of its trigger."""
+        if self.backdoor is None or self.backdoor.armed is None or "trigger" not in attack:
+            return self.backdoor
+        return as_backdoor(self.backdoor.armed(attack["trigger"]), self.data, self.run.attack.backdoor.name)
 
     @cached_property
     def smallest_batch(self) -> int:
@@ -181,7 +197,10 @@ def build_world(run: Run, device: str) -> World:
         before = (world.added[client],) if client in world.added else ()
         world.added[client] = join_examples(*before, _on(device, *exposed))
     for number, client in enumerate(malicious.tolist()):
-        world.poisoned[client] = _on(device, *_poison(world, client, number))
+        bad = data.x_train[:0], data.y_train[:0]
+        if backdoor is not None:
+            bad = _poison(world, backdoor, client, number, stream("poison", client))
+        world.poisoned[client] = _on(device, *bad)
     return world
 
 
@@ -216,15 +235,15 @@ def _backdoor(attack: Attack, data: Dataset, rng: np.random.Generator) -> Backdo
     return as_backdoor(made, data, attack.backdoor.name)
 
 
-def _poison(world: World, client: int, number: int) -> tuple[Array, Array]:
+def _poison(
+    world: World, backdoor: Backdoor, client: int, number: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
     """Return an attacker's poisoned examples; `number` says which part of a trigger is its own."""
     x, y = world.data.x_train[world.held[client]], world.data.y_train[world.held[client]]
-    if world.backdoor is None:
-        return x[:0], y[:0]
     count = round(world.run.attack.poison_fraction * len(y))
-    made = world.backdoor.poison(x, y, count, number, world.stream("poison", client))
+    made = backdoor.poison(x, y, count, number, rng)
     bad = as_poison(made, (count, *x.shape[1:]), f"the poison of {world.run.attack.backdoor.name}")
-    return bad, np.full(len(bad), world.backdoor.target)
+    return bad, np.full(len(bad), backdoor.target)
 
 
 def _on(device: str | torch.device, x: Array, y: Array) -> Examples:

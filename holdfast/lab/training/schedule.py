@@ -23,7 +23,7 @@ class Shard(NamedTuple):
     """A client's examples in a round, and the order in which it sees them: one row of positions per step.
 
     A row ends in -1 where a batch is not full. `seed` is for whatever else its training draws, `memory` what
-    its training kept in an earlier round.
+    its training kept in an earlier round, `poisoned` says which of an attacker's examples are poisoned.
     """
 
     x: Any  # arrays, or tensors on the device
@@ -31,6 +31,7 @@ class Shard(NamedTuple):
     batches: NDArray[np.intp]
     seed: int = 0
     memory: Kept | None = None
+    poisoned: NDArray[np.bool_] | None = None
 
     def on(self, model: nn.Module) -> tuple[Tensor, Tensor]:
         """Return the examples and their labels as tensors where the network is."""

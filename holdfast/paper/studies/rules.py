@@ -20,7 +20,7 @@ from .starts import Start
 
 if TYPE_CHECKING:
     from ...lab.simulation.round import Round
-    from ...lab.training import Trained
+    from ...lab.simulation.state import Sent
 
 __all__ = ["Applied", "RuleProbe", "RulesProbe", "n_steps_of_probe", "rules_on_a_round"]
 
@@ -105,7 +105,7 @@ def rules_on_a_round(
             for place, rule in enumerate(rules):
                 tell(n_done + 1 + place, which + rule.name)
                 found[place].append(_applied(one, clients, is_attacker, sent, rule))
-        accuracy, success, _ = one.evaluate(before.params, before.buffers)
+        accuracy, success, _ = one.evaluate(before)
     told = tuple(_probe_of(rule, own) for rule, own in zip(rules, found, strict=True))
     return RulesProbe(accuracy, success, len(clients), tuple(n_attackers), told)
 
@@ -114,7 +114,7 @@ def _applied(
     one: "Round",
     clients: NDArray[np.intp],
     is_attacker: NDArray[np.bool_],
-    sent: "Trained",
+    sent: "Sent",
     rule: Rule,
 ) -> Applied | str:
     """Return what a rule makes of the round, or why it cannot."""
@@ -129,7 +129,8 @@ def _applied(
     if not result.diagnostics.aggregated:
         return "; ".join(result.diagnostics.notes)
     leak, gain = one.leak_and_gain(is_attacker, sent, result)
-    accuracy, success, _ = one.evaluate(result.model, result.buffers)
+    after = replace(one.before, params=result.model, buffers=result.buffers, attack=sent.attack)
+    accuracy, success, _ = one.evaluate(after)
     kept = result.diagnostics.kept_fraction
     return Applied(*map(_short, (leak, gain, kept, accuracy, success, seconds)))
 
