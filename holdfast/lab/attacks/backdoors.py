@@ -79,7 +79,7 @@ def distributed_values(
 
     After DBA, Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr
     """
-    _check_labels(data, target, source)
+    check_labels(data, target, source)
     if data.x_train.ndim != 2 or not all(0 <= feature < data.x_train.shape[1] for feature in features):
         raise InputError(
             f"a value trigger needs a table with features {features}; examples have shape"
@@ -94,7 +94,7 @@ def distributed_values(
         return marked
 
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
-        return stamped(_drawn(x[y == source], count, rng), parts[attacker % n_parts])
+        return stamped(drawn(x[y == source], count, rng), parts[attacker % n_parts])
 
     return Backdoor(target, poison, stamped(data.x_test[data.y_test == source], np.array(features)))
 
@@ -124,7 +124,7 @@ def distributed_pixels(
     >>> int(backdoor.challenge[0, 0, 0, :2].sum())
     2
     """
-    _check_labels(data, target)
+    check_labels(data, target)
     blocks = pixel_blocks(height=height, width=width, gap=gap)
     if data.x_train.ndim != 4 or (blocks[3].max(axis=0) >= data.x_train.shape[2:]).any():
         raise InputError(
@@ -139,7 +139,7 @@ def distributed_pixels(
         return marked
 
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
-        return stamped(_drawn(x, count, rng), blocks[attacker % 4])
+        return stamped(drawn(x, count, rng), blocks[attacker % 4])
 
     return Backdoor(
         target, poison, stamped(data.x_test[data.y_test != target], np.concatenate(blocks)), moves=False
@@ -167,7 +167,7 @@ def edge_case(
         raise InputError(
             f"this data set has no pool {pool!r} of edge cases; it has {sorted(data.pools) or 'none'}"
         )
-    _check_labels(data, target)
+    check_labels(data, target)
     found = data.pools[pool]
     originals = found.train.reshape(-1, found.n_views, *found.train.shape[1:])
     order = np.arange(len(originals)) if rng is None else rng.permutation(len(originals))
@@ -180,12 +180,12 @@ def edge_case(
     exposed = [(views, np.full(len(views), found.label)) for views in originals[order[:n_exposed]]]
 
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
-        return _drawn(theirs, count, rng)
+        return drawn(theirs, count, rng)
 
     return Backdoor(target, poison, found.test, exposed)
 
 
-def _check_labels(data: Dataset, target: int, source: int | None = None) -> None:
+def check_labels(data: Dataset, target: int, source: int | None = None) -> None:
     """Raise unless the target is a label, and there is a source, other than it, to test with."""
     check_whole("target", target, at_least=0, at_most=data.n_classes - 1)
     if source is not None and (source == target or not (data.y_test == source).any()):
@@ -194,7 +194,7 @@ def _check_labels(data: Dataset, target: int, source: int | None = None) -> None
         )
 
 
-def _drawn(examples: Array, count: int, rng: np.random.Generator) -> Array:
+def drawn(examples: Array, count: int, rng: np.random.Generator) -> Array:
     """Return so many of the examples, each used once before any is used again."""
     if len(examples) == 0 or count == 0:
         return examples[:0]
