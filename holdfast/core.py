@@ -7,19 +7,17 @@ compared and stored.
 """
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, Self, TypeVar, overload
-
-import numpy as np
+from typing import Any, Generic, Self, TypeVar, cast, overload
 
 from ._support.annotations import as_annotated
 from ._support.lookup import nearest
 from ._support.roles import ROLES
-from ._support.signatures import inputs_of, settings_of
+from ._support.signatures import inputs_of, is_in_front, settings_of
 from ._support.sources import source_digest
+from ._support.spelling import spelt
 from .diagnostics import Diagnostics
 from .errors import InputError
 
@@ -35,6 +33,7 @@ class Aggregate:
     `update` has the form of one client's update (array, list of layers, mapping), or is flat. `state`
     goes back into the rule in the next round.
 
+    >>> import numpy as np
     >>> from holdfast import median
     >>> median(np.array([[1.0, 4.0], [2.0, 3.0], [9.0, -2.0]])).update
     array([2., 3.])
@@ -97,8 +96,8 @@ class Bound(Generic[R]):
 
     def __repr__(self) -> str:
         """Return the name with all settings."""
-        settings = [f"{name}={_spelt(value)}" for name, value in self.settings]
-        return f"{self.name}({', '.join([*settings, *(f'{name}=?' for name in self.missing)])})"
+        settings = [f"{name}={spelt(value)}" for name, value in self.settings]
+        return f"{self.name}({', '.join([*settings, *(f'{name}=?' for name in self._unset)])})"
 
     @property
     def name(self) -> str:
@@ -118,21 +117,40 @@ class Bound(Generic[R]):
         own = self.function.__module__.partition(".")[0] == __name__.partition(".")[0]
         return repr(self) if own else f"{self!r}#{source_digest(self.function)}"
 
+    @property
+    def inner(self) -> "Bound[R] | None":
+        """The rule that this one works in front of, its setting `rule`; None if there is none."""
+        return dict(self.settings).get("rule") if is_in_front(self.function, self.role) else None
+
     def needs(self, name: str) -> bool:
-        """Return whether the function asks for this input."""
-        return name in inputs_of(self.function, self.role)
+        """Return whether the function, or the one that it works in front of, asks for this input."""
+        inner = self.inner
+        return name in inputs_of(self.function, self.role) or (inner is not None and inner.needs(name))
 
     def check_complete(self) -> None:
-        """Raise if a setting without a default is not set."""
-        if self.missing:
-            first = self.missing[0]
-            raise InputError(
-                f"{self.name} needs {', '.join(self.missing)}; for example {self.name}({first}=...)"
-            )
+        """Raise if a setting without a default is not set, here or in the function behind this one."""
+        unset = self._unset
+        if unset:
+            raise InputError(f"{self.name} needs {', '.join(unset)}; for example {self.name}({unset[0]}=...)")
+        if self.inner is not None:
+            self.inner.check_complete()
 
     @property
     def missing(self) -> list[str]:
-        """The settings without a default that are not set."""
+        """The settings without a default that are not set; those of the function behind with its name."""
+        inner = self.inner
+        behind = [] if inner is None else [f"{inner.name}.{name}" for name in inner.missing]
+        return [*self._unset, *behind]
+
+    def filled(self, values: Mapping[str, Any]) -> Self:
+        """Return the same with those of the values that are settings not set yet, here and behind."""
+        changes = {name: values[name] for name in self._unset if name in values}
+        if self.inner is not None:
+            changes["rule"] = self.inner.filled(values)
+        return cast(Self, _filled(self, changes))
+
+    @property
+    def _unset(self) -> list[str]:
         given = dict(self.settings)
         return [name for name in settings_of(self.function, self.role) if name not in given]
 
@@ -177,6 +195,7 @@ class _Choice(Bound[R]):
 class Rule(_Choice[Aggregate]):
     """A rule of the server: called with settings it is a rule with those settings, with updates it runs.
 
+    >>> import numpy as np
     >>> from holdfast import trimmed_mean
     >>> trimmed_mean(alpha=0.1)
     trimmed_mean(alpha=0.1)
@@ -200,7 +219,9 @@ def rule(function: Callable[..., Aggregate]) -> Rule:
 
     `np.asarray(updates)` is the matrix with one row per client, and the update may be flat. Keyword-only
     parameters are settings, or inputs of the round by name: weights, clients, state, reference, rng, ...
+    A rule that works in front of another has it as its setting `rule`, and hands its `**inputs` on to it.
 
+    >>> import numpy as np
     >>> @rule
     ... def middle(updates, *, share=0.5):
     ...     return Aggregate(np.quantile(np.asarray(updates), share, axis=0))
@@ -256,6 +277,8 @@ def _filled(bound: Bound[Any], changes: Mapping[str, Any]) -> Any:
         for name, parameter in known.items()
         if name in given or parameter.default is not parameter.empty
     }
+    if "rule" in filled and is_in_front(function, role):
+        filled["rule"] = bind(filled["rule"])
     made = {"rule": Rule, "watch": Watch}.get(role, Bound)(function, tuple(filled.items()), role)
     try:
         hash(made)
@@ -272,16 +295,3 @@ def _choice_named(module: str, name: str, role: str, settings: tuple[tuple[str, 
     for part in name.split("."):
         found = getattr(found, part)
     return _filled(bind(found, role), dict(settings))
-
-
-def _spelt(value: Any) -> str:
-    """Return a setting as it is written, the same in every process."""
-    if isinstance(value, Bound):
-        return value.identity
-    if inspect.isroutine(value) or isinstance(value, type | functools.partial):
-        return f"{getattr(value, '__name__', 'partial')}#{source_digest(value)}"
-    if isinstance(value, frozenset):
-        return f"frozenset({{{', '.join(sorted(map(_spelt, value)))}}})"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_spelt, value))}{',' if len(value) == 1 else ''})"
-    return repr(value.item() if isinstance(value, np.generic) else value)

@@ -4,7 +4,18 @@ from functools import partial
 import numpy as np
 import pytest
 
-from holdfast import Aggregate, InputError, defend, invariant, krum, multi_krum, rule, trimmed_mean
+from holdfast import (
+    Aggregate,
+    InputError,
+    defend,
+    fltrust,
+    invariant,
+    krum,
+    multi_krum,
+    rule,
+    trimmed_mean,
+    weak_dp,
+)
 from holdfast.core import ROLES, bind
 
 
@@ -12,6 +23,12 @@ from holdfast.core import ROLES, bind
 def shrunk(updates, *, factor=0.5):
     """Return a shrunk trimmed mean."""
     return Aggregate(factor * trimmed_mean(updates).update)
+
+
+@rule
+def halved(updates, *, n_malicious, rule=trimmed_mean, rng=None, **inputs):
+    """Return half of what another rule makes of the rows."""
+    return Aggregate(rule.run(np.asarray(updates) / 2, rng=rng, **inputs).update)
 
 
 def test_rules_are_values():
@@ -44,7 +61,10 @@ def test_a_rule_of_ones_own_is_a_value_too():
     assert repr(shrunk(factor=1)) == "shrunk(factor=1)"
 
 
-@pytest.mark.parametrize("made", [invariant, invariant(tau=0.3), krum, shrunk(factor=2.0)])
+@pytest.mark.parametrize(
+    "made",
+    [invariant, invariant(tau=0.3), krum, shrunk(factor=2.0), halved, halved(rule=krum(n_malicious=1))],
+)
 def test_a_rule_can_be_pickled(made):
     assert pickle.loads(pickle.dumps(made)) == made
 
@@ -136,3 +156,51 @@ def test_a_rule_that_keeps_a_state_gets_none_at_first():
 
     first = counting(np.ones((3, 2)), state=None)
     assert counting(np.ones((3, 2)), state=first.state).state == 2
+
+
+def test_a_rule_in_front_of_another_is_a_value_that_shows_it():
+    made = halved(n_malicious=2, rule=krum(n_malicious=1))
+    assert made == halved(rule=krum(n_malicious=1), n_malicious=2)
+    assert hash(made) == hash(halved(rule=krum(n_malicious=1), n_malicious=2))
+    assert made != halved(n_malicious=2, rule=krum(n_malicious=2))
+    assert repr(made) == "halved(n_malicious=2, rule=krum(n_malicious=1))"
+    assert repr(halved(rule=krum)) == "halved(rule=krum(n_malicious=?), n_malicious=?)"
+    assert made.inner == krum(n_malicious=1)
+    assert krum.inner is None
+
+
+def test_the_rule_behind_may_be_a_plain_function_and_changes_the_identity_with_its_source():
+    first, other = (halved(n_malicious=1, rule=made_with(number)) for number in (0, 1))
+    np.testing.assert_array_equal(first(np.array([[2.0], [4.0]])).update, [1])
+    assert first.identity != other.identity
+    assert halved(n_malicious=1, rule=partial(invariant, tau=0.1)).inner == invariant(tau=0.1)
+
+
+def test_a_rule_in_front_asks_for_what_the_one_behind_asks_for():
+    assert not halved.needs("reference")
+    assert halved(rule=fltrust).needs("reference")
+    assert halved(rule=halved(rule=fltrust)).needs("reference")
+    updates, reference = np.array([[6.0, 8.0], [4.0, -3.0]]), np.array([3.0, 4.0])
+    given = {"reference": reference, "weights": [1, 1], "rng": np.random.default_rng(0)}
+    np.testing.assert_array_equal(halved(updates, n_malicious=1, rule=fltrust, **given).update, [3, 4])
+    assert halved(updates, n_malicious=1, rule=weak_dp, **given).update.shape == (2,)
+    np.testing.assert_array_equal(halved(updates, n_malicious=1, **given).update, [2.5, 1.25])
+
+
+def test_what_the_rule_behind_lacks_is_said_by_its_name():
+    updates = np.ones((5, 2))
+    assert halved(rule=krum).missing == ["n_malicious", "krum.n_malicious"]
+    with pytest.raises(InputError, match=r"^halved needs n_malicious; for example halved\("):
+        halved(updates, rule=krum)
+    with pytest.raises(InputError, match=r"^krum needs n_malicious; for example krum\("):
+        halved(updates, rule=krum, n_malicious=1)
+    with pytest.raises(InputError, match="fltrust needs reference="):
+        halved(updates, rule=fltrust, n_malicious=1)
+    with pytest.raises(InputError, match=r"a rule is a function, .* got str"):
+        halved(rule="krum")
+
+
+def test_what_is_not_set_is_filled_in_for_both_rules_and_what_is_set_stays():
+    filled = halved(rule=krum).filled({"n_malicious": 3, "threshold": 6})
+    assert filled == halved(n_malicious=3, rule=krum(n_malicious=3))
+    assert halved(rule=krum(n_malicious=1)).filled({"n_malicious": 3}).inner == krum(n_malicious=1)

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import InputError
 from .roles import ROLES
 
-__all__ = ["inputs_of", "settings_of"]
+__all__ = ["inputs_of", "is_in_front", "settings_of"]
 
 
 @functools.cache
@@ -46,3 +46,14 @@ def inputs_of(function: Callable[..., Any], role: str) -> Mapping[str, bool]:
     """
     inputs = ROLES[role].inputs
     return {name: p.default is p.empty for name, p in _parameters(function, role).items() if name in inputs}
+
+
+@functools.cache
+def is_in_front(function: Callable[..., Any], role: str) -> bool:
+    """Return whether a rule works in front of another, its setting `rule`, and hands it its **inputs.
+
+    >>> is_in_front(lambda updates, *, rule, **inputs: rule.run(updates, **inputs), "rule")
+    True
+    """
+    kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+    return role == "rule" and inspect.Parameter.VAR_KEYWORD in kinds and "rule" in settings_of(function, role)

@@ -24,7 +24,7 @@ def rule_named(text: str, settings: Mapping[str, Any] | None = None) -> Rule:
     found = _own_rule(text) if is_own(text) else _our_rule(text)
     chosen = {name.removeprefix(f"{found.name}."): value for name, value in (settings or {}).items()}
     rule: Rule = bind(found, **chosen)
-    return rule(**{name: value for name, value in EXPECTED.items() if name in rule.missing})
+    return rule.filled(EXPECTED)
 
 
 def _our_rule(text: str) -> Rule:
