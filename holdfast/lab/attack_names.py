@@ -71,8 +71,9 @@ def _with_part(attack: Attack, part: Mapping[str, Any], task: Task) -> Attack:
 
 
 def pace_of(task: Task) -> dict[str, Any]:
-    """Return the learning rate and momentum of honest clients."""
-    return {name: value for name, value in task.train.settings if name in ("lr", "momentum")}
+    """Return the optimiser of honest clients, its learning rate and momentum."""
+    pace = {name: value for name, value in task.train.settings if name in ("lr", "momentum")}
+    return {**pace, "optimiser": "adam" if task.train.name == "adam" else "sgd"}
 
 
 def fitted(function: Any, role: str, settings: Mapping[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core import Bound, bind
 from . import attacks
-from .training import constrained_sgd, projected_sgd
+from .training import constrained_sgd, cosine_constrained, projected_sgd
 
 __all__ = ["ATTACKS", "BACKDOORS", "MALICIOUS", "POISON"]
 
@@ -64,6 +64,8 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "pgd": {"train": projected_sgd},
         "replacement": {"crafts": (partial(attacks.boost, factor=5.0),)},
         "constrain-and-scale": {"train": constrained_sgd, "crafts": (attacks.boost_together,)},
+        "cosine-constrained": {"train": cosine_constrained},
+        "lp": {"crafts": (attacks.lp_attack,)},
         "alie": {"crafts": (attacks.alie,)},
         "inner-product": {"crafts": (attacks.inner_product,)},
         "sign-flip": {"crafts": (attacks.sign_flip,)},
@@ -76,5 +78,6 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "split": {"crafts": (attacks.split,)},
         "mimic": {"crafts": (attacks.mimic,)},
         "whitewash": {"whitewashes": True},
+        "full-information": {"crafts": (attacks.full_information,)},
     }
 )

@@ -16,6 +16,7 @@ from .crafts import (
 )
 from .hiding import decorrelate, dilute, mimic, ramp, split
 from .informed import full_information
+from .layers import lp_attack
 
 __all__ = [
     "Backdoor",
@@ -34,6 +35,7 @@ __all__ = [
     "full_information",
     "gaussian",
     "inner_product",
+    "lp_attack",
     "mimic",
     "neurotoxin",
     "ramp",

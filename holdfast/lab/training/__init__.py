@@ -2,6 +2,7 @@
 
 from .augment import crop_and_flip
 from .batched import batched_sgd, constrained_sgd, projected_sgd
+from .cosine import cosine_constrained
 from .flip import flip, flip_compact
 from .local import adam, sgd
 from .schedule import Shard, Trained, schedule
@@ -12,6 +13,7 @@ __all__ = [
     "adam",
     "batched_sgd",
     "constrained_sgd",
+    "cosine_constrained",
     "crop_and_flip",
     "flip",
     "flip_compact",

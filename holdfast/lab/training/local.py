@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lazy_torch import functional, nn, torch
+from ...errors import InputError
+from ..lazy_torch import Tensor, functional, nn, torch
 from ..models import flat_params, load_params, named_buffers
 from .schedule import Kept, Shard, Trained
 
-__all__ = ["adam", "sgd", "train_each"]
+__all__ = ["Optimiser", "adam", "cross_entropy", "fresh_optimiser", "sgd", "take_steps", "train_each"]
+
+Optimiser = Literal["sgd", "adam"]
 
 
 def sgd(
@@ -31,16 +34,22 @@ def sgd(
     >>> sgd(model, flat_params(model), [shard]).updates.shape
     (1, 6)
     """
-    optimiser = partial(torch.optim.SGD, lr=lr, momentum=momentum)
-    return train_each(model, params, shards, partial(_take_steps, model, optimiser))
+
+    def train(shard: Shard) -> None:
+        take_steps(model, shard, torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum))
+
+    return train_each(model, params, shards, train)
 
 
 def adam(
     model: nn.Module, params: NDArray[np.float32], shards: Sequence[Shard], *, lr: float = 1e-4
 ) -> Trained:
     """Return what each client's training by Adam adds. Its first step is close to lr * sign(gradient)."""
-    optimiser = partial(torch.optim.Adam, lr=lr)
-    return train_each(model, params, shards, partial(_take_steps, model, optimiser))
+
+    def train(shard: Shard) -> None:
+        take_steps(model, shard, torch.optim.Adam(model.parameters(), lr=lr))
+
+    return train_each(model, params, shards, train)
 
 
 def train_each(
@@ -65,12 +74,33 @@ def train_each(
     return Trained(updates, tuple(buffers) if before else (), tuple(memory))
 
 
-def _take_steps(model: nn.Module, optimiser: Callable[..., torch.optim.Optimizer], shard: Shard) -> None:
+def fresh_optimiser(
+    parameters: Iterable[nn.Parameter], *, optimiser: Optimiser, lr: float, momentum: float
+) -> torch.optim.Optimizer:
+    """Return an optimiser of these parameters that has taken no step; Adam has no use for the momentum."""
+    if optimiser == "sgd":
+        return torch.optim.SGD(parameters, lr=lr, momentum=momentum)
+    if optimiser == "adam":
+        return torch.optim.Adam(parameters, lr=lr)
+    raise InputError(f'optimiser must be "sgd" or "adam"; got {optimiser!r}')
+
+
+def cross_entropy(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    """Return the mean cross-entropy of a batch."""
+    return functional.cross_entropy(model(x), y)
+
+
+def take_steps(
+    model: nn.Module,
+    shard: Shard,
+    steps: torch.optim.Optimizer,
+    loss: Callable[[nn.Module, Tensor, Tensor], Tensor] = cross_entropy,
+) -> None:
+    """Take a step down the loss on each batch of the shard."""
     x, y = shard.on(model)
-    steps = optimiser(model.parameters())
     model.train()
     for batch in shard.batches:
         positions = torch.from_numpy(batch[batch >= 0]).to(x.device)
         steps.zero_grad()
-        functional.cross_entropy(model(x[positions]), y[positions]).backward()  # type: ignore[no-untyped-call]
+        loss(model, x[positions], y[positions]).backward()  # type: ignore[no-untyped-call]
         steps.step()
