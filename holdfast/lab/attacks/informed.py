@@ -1,4 +1,4 @@
-"""A craft of attackers who know everything: the honest updates, the server's rule and watch, what both recall."""
+"""A craft of attackers who know everything: the honest updates, the server's rule and watch, its memory."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -24,7 +24,7 @@ def full_information(
     updates: Array,
     *,
     n_steps: int = 12,
-    max_strength: float = 10.0,
+    max_strength: float = 5.0,
     rehearsal: Array,
     attackers: Array,
     server: Server,
@@ -42,14 +42,14 @@ def full_information(
     then half of the steps go from max_strength down by factors of 3, and the others halve the wider gap
     beside the best strength so far. That finds the edge of what a rule selects, and the foot of a plateau,
     where more brings nothing. If no strength makes progress, the attackers are honest in this round. Any
-    rule can be asked, so that acceptance is measured by what it lets through; the paper solves for the
-    backdoor's loss under each rule's own constraint.
+    rule can be asked, so that acceptance is measured by what it lets through; the paper's adversary optimises
+    the backdoor's loss. Under plain averaging the default, 5, has a fifth of the clients replace the model.
 
     >>> from holdfast import defend, multi_krum
     >>> honest, own = np.array([[0.9], [1.0], [1.1], [1.2]]), np.array([[1.0]])
     >>> def server(rows):
     ...     return defend(np.vstack([honest, rows]), multi_krum(n_malicious=1))
-    >>> full_information(own + 4, rehearsal=own, attackers=np.array([4]), server=server).round(1)
+    >>> full_information(own + 1, rehearsal=own, attackers=np.array([4]), server=server).round(1)
     array([[1.3]])
     """
     check_whole("n_steps, how often the server is asked,", n_steps, at_least=3)
@@ -98,5 +98,5 @@ def _least_of_best(tried: dict[float, float]) -> float:
 
 def _next_strength(strengths: list[float], best: float) -> float:
     """Return the middle of the wider of the gaps below and above the best."""
-    gaps = [gap for gap in pairwise(strengths) if best in gap]
-    return sum(max(gaps, key=lambda gap: gap[1] - gap[0])) / 2
+    gaps = [(high - low, low + high) for low, high in pairwise(strengths) if best in (low, high)]
+    return max(gaps)[1] / 2
