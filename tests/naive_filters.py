@@ -1,0 +1,95 @@
+"""Slow, obvious twins of the rules that filter clients, and a full HDBSCAN to hold the short one against."""
+
+import numpy as np
+
+
+def hdbscan(distances, min_cluster_size, min_samples):
+    """Return the label of each point, -1 for noise: Campello et al., 2013, a single cluster allowed.
+
+    Mutual reachability, single linkage, the condensed tree, excess of mass. The label of points in the root
+    is theirs only if they stay until it ends, as in the library of McInnes et al.
+    """
+    n = len(distances)
+    core = np.sort(distances, axis=1)[:, min(min_samples, n - 1)]
+    reach = np.maximum(distances, np.maximum.outer(core, core))
+    tree = _linked(reach)
+    falls, parents, births = _condensed(tree, n, min_cluster_size)
+    stability = {
+        cluster: sum(min(fall, 1e300) - births[cluster] for own, fall in falls.values() if own == cluster)
+        + sum(
+            (births[child] - births[cluster]) * _size(child, falls, parents)
+            for child, parent in parents.items()
+            if parent == cluster
+        )
+        for cluster in births
+    }
+    chosen, best = set(births), dict(stability)
+    for cluster in sorted(births, reverse=True):  # children before parents
+        children = [child for child, parent in parents.items() if parent == cluster]
+        if children and sum(best[child] for child in children) > stability[cluster]:
+            best[cluster] = sum(best[child] for child in children)
+            chosen.discard(cluster)
+        else:
+            chosen -= _below(cluster, parents)
+    names = {cluster: label for label, cluster in enumerate(sorted(chosen))}
+    labels = np.full(n, -1)
+    for point, (cluster, fall) in falls.items():
+        home = cluster
+        while home not in chosen and home in parents:
+            home = parents[home]
+        if home in chosen and (home != 0 or fall >= max(f for own, f in falls.values() if own == 0)):
+            labels[point] = names[home]
+    return labels
+
+
+def _linked(reach):
+    """Return the root of the single-linkage tree: (height, left, right), or the number of a point."""
+    n = len(reach)
+    nodes = {point: (point, {point}) for point in range(n)}
+    edges = sorted((reach[i, j], i, j) for i in range(n) for j in range(i))
+    for height, i, j in edges:
+        left, right = (next(key for key, (_, points) in nodes.items() if p in points) for p in (i, j))
+        if left != right:
+            (a, first), (b, second) = nodes.pop(left), nodes.pop(right)
+            nodes[min(left, right)] = ((height, a, b), first | second)
+    ((tree, _),) = nodes.values()
+    return tree
+
+
+def _points(tree):
+    return {tree} if isinstance(tree, int) else _points(tree[1]) | _points(tree[2])
+
+
+def _condensed(tree, n, least):
+    """Return where and at which density each point falls out, the parent and the birth of each cluster."""
+    falls, parents, births = {}, {}, {0: 0.0}
+
+    def descend(node, cluster):
+        if isinstance(node, int):
+            falls[node] = (cluster, np.inf)
+            return
+        density = 1 / node[0] if node[0] > 0 else np.inf
+        sides = [(side, _points(side)) for side in node[1:]]
+        large = [side for side, points in sides if len(points) >= least]
+        for side, points in sides:
+            if len(points) < least:
+                falls.update(dict.fromkeys(points, (cluster, density)))
+            elif len(large) == 2:
+                born = len(births)
+                parents[born], births[born] = cluster, density
+                descend(side, born)
+            else:
+                descend(side, cluster)
+
+    descend(tree, 0)
+    return falls, parents, births
+
+
+def _below(cluster, parents):
+    children = {child for child, parent in parents.items() if parent == cluster}
+    return children.union(*(_below(child, parents) for child in children))
+
+
+def _size(cluster, falls, parents):
+    inside = {cluster, *_below(cluster, parents)}
+    return sum(own in inside for own, _ in falls.values())
