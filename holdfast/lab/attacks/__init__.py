@@ -1,5 +1,6 @@
 """Attacks: backdoors (what is learned) and crafts (what is sent)."""
 
+from .a3fl import a3fl
 from .backdoors import Backdoor, distributed_pixels, distributed_values, edge_case, value_trigger
 from .crafts import (
     Crafted,
@@ -15,12 +16,15 @@ from .crafts import (
     sign_flip,
 )
 from .hiding import decorrelate, dilute, mimic, ramp, split
+from .iba import iba
 from .informed import full_information
 from .layers import lp_attack
+from .tuned import tuned_trigger
 
 __all__ = [
     "Backdoor",
     "Crafted",
+    "a3fl",
     "adaptive",
     "adaptive_oracle",
     "adaptive_simulated",
@@ -34,6 +38,7 @@ __all__ = [
     "edge_case",
     "full_information",
     "gaussian",
+    "iba",
     "inner_product",
     "lp_attack",
     "mimic",
@@ -41,5 +46,6 @@ __all__ = [
     "ramp",
     "sign_flip",
     "split",
+    "tuned_trigger",
     "value_trigger",
 ]

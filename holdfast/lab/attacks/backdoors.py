@@ -126,11 +126,7 @@ def distributed_pixels(
     """
     check_labels(data, target)
     blocks = pixel_blocks(height=height, width=width, gap=gap)
-    if data.x_train.ndim != 4 or (blocks[3].max(axis=0) >= data.x_train.shape[2:]).any():
-        raise InputError(
-            f"these blocks reach row and column {blocks[3].max(axis=0).tolist()}; examples have shape"
-            f" {data.x_train.shape[1:]}. Take smaller ones"
-        )
+    check_fit(blocks, data)
     scaled = (value - data.raw_mean) / data.raw_scale
 
     def stamped(x: Array, pixels: Array) -> Array:
@@ -183,6 +179,15 @@ def edge_case(
         return drawn(theirs, count, rng)
 
     return Backdoor(target, poison, found.test, exposed)
+
+
+def check_fit(blocks: Sequence[Array], data: Dataset) -> None:
+    """Raise unless blocks of pixels fit the images."""
+    if data.x_train.ndim != 4 or (blocks[3].max(axis=0) >= data.x_train.shape[2:]).any():
+        raise InputError(
+            f"these blocks reach row and column {blocks[3].max(axis=0).tolist()}; examples have shape"
+            f" {data.x_train.shape[1:]}. Take smaller ones"
+        )
 
 
 def check_labels(data: Dataset, target: int, source: int | None = None) -> None:
