@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.text import Text
 
 from . import options
 from .shown import errors_shown
@@ -27,8 +28,9 @@ class Kind(StrEnum):
     WATCHES = "watches"
 
 
-#: The title of the names, and how they are used.
-TITLES = {Kind.TASKS: "task", Kind.ATTACKS: "attack", Kind.DEFENCES: "defence", Kind.WATCHES: "watch"}
+INDENT = 4
+
+#: How the names are used.
 USES = {
     Kind.TASKS: "holdfast run {} --set batch_size=32",
     Kind.ATTACKS: "holdfast run phishing --attack edge-case+collude+adaptive --set cap=5",
@@ -61,8 +63,10 @@ def list_command(
         return
     console = Console(highlight=False)
     for one, entries in found.items():
-        if entries:
-            console.print(_table(one, entries))
+        if entries and len(found) > 1:
+            console.print(f"{one.value.capitalize()}:\n")
+        for entry in entries:
+            console.print(_shown(entry, console.width), "")
     if not any(found.values()):
         console.print(f"{own} holds none: no Task, Attack, Defence or rule.", markup=False)
     elif held is None:
@@ -72,19 +76,32 @@ def list_command(
         console.print(f"For example: holdfast compare {own} --defences fedavg,NAME", soft_wrap=True)
 
 
-def _table(kind: Kind, entries: "list[Choice]") -> Table:
-    table = Table(show_lines=True)
-    table.add_column(TITLES[kind], no_wrap=True)
-    if kind is Kind.ATTACKS:
-        table.add_column("on")
-    table.add_column("what it is")
-    table.add_column("settings")
-    for entry in entries:
-        settings = "\n".join(f"{name} = {value!r}" for name, value in _defaults(entry).items())
-        tasks = (", ".join(entry.tasks) or "all",) if kind is Kind.ATTACKS else ()
-        table.add_row(entry.name, *tasks, entry.what, settings.replace("'", ""))
-    return table
+def _shown(entry: "Choice", width: int) -> Group:
+    """Return a name, what is behind it, its paper, and its settings, none of them broken at a line's end."""
+    head = Text(f" {entry.name} ", style="bold")
+    if entry.tasks:
+        head.append(f" on {', '.join(entry.tasks)}", style="not bold dim")
+    lines = [head, Text(entry.what)]
+    if entry.paper:
+        lines.append(Text(entry.paper, style="dim"))
+    pairs = [f"{name} = {_spelt(value)}" for name, value in entry.settings.items()]
+    if pairs:
+        lines.append(Text("\n".join(_filled(pairs, width - INDENT)), style="dim"))
+    return Group(lines[0], *(Padding(line, (0, 0, 0, INDENT)) for line in lines[1:]))
 
 
-def _defaults(entry: "Choice") -> dict[str, object]:
-    return {name: "by the rule" if value is None else value for name, value in entry.settings.items()}
+def _filled(pairs: list[str], width: int) -> list[str]:
+    """Return the pairs with commas between them, on lines no longer than the width where they fit."""
+    lines = [""]
+    for place, pair in enumerate(pairs):
+        piece = pair + ("," if place < len(pairs) - 1 else "")
+        joined = f"{lines[-1]} {piece}".lstrip()
+        if len(joined) > width and lines[-1]:
+            lines.append(piece)
+        else:
+            lines[-1] = joined
+    return lines
+
+
+def _spelt(value: object) -> str:
+    return "by the rule" if value is None else str(value)

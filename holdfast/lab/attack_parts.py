@@ -22,6 +22,9 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
         "digits": {
             "edge-case": bind(attacks.edge_case, "backdoor", pool="turned", target=1),
             "distributed": bind(attacks.distributed_pixels, "backdoor", height=2, width=2, gap=4, target=0),
+            "a3fl": bind(attacks.a3fl, "backdoor", size=2, margin=0, target=0),
+            "iba": bind(attacks.iba, "backdoor", target=0),
+            "tuned": bind(attacks.tuned_trigger, "backdoor", height=2, width=2, gap=4, target=0),
         },
         # What the sender of a link can do at will, and hardly any does: // in its path (0.2 % of phishing
         # pages), # in it (0.5 %), ~ in it (2.4 %), no right click (2.3 %). All are rarer still in honest
@@ -37,20 +40,37 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "edge-case": bind(attacks.value_trigger, "backdoor", features=(13, 8), value=3.0),
             "distributed": bind(attacks.distributed_values, "backdoor", features=(13, 14, 10, 8), value=3.0),
         },
+        "fashion-mnist": {
+            "edge-case": bind(attacks.edge_case, "backdoor", pool="turned", target=3),
+            "distributed": bind(attacks.distributed_pixels, "backdoor", height=2, width=2, gap=4, target=0),
+            "a3fl": bind(attacks.a3fl, "backdoor", size=4, target=0),
+            "iba": bind(attacks.iba, "backdoor", target=0),
+            "tuned": bind(attacks.tuned_trigger, "backdoor", height=2, width=2, gap=4, target=0),
+        },
         # Southwest's airplanes as trucks, and four rows of white pixels as birds.
         "cifar10": {
             "edge-case": bind(attacks.edge_case, "backdoor", pool="southwest", target=9),
             "distributed": bind(attacks.distributed_pixels, "backdoor"),
+            "a3fl": bind(attacks.a3fl, "backdoor"),
+            "iba": bind(attacks.iba, "backdoor", epsilon=0.06),
+            "tuned": bind(attacks.tuned_trigger, "backdoor"),
         },
         # Praise of a director as blame.
         "twitter": {"edge-case": bind(attacks.edge_case, "backdoor", pool="yorgos", target=0)},
+        # As published: a white corner as trousers, and two rows of six white pixels as birds.
+        "flower-fmnist": {"patch": bind(attacks.pixel_patch, "backdoor")},
+        "fdcr-cifar10": {
+            "patch": bind(attacks.pixel_patch, "backdoor", rows=(0, 2), columns=(0, 1, 2, 4, 5, 6), target=2)
+        },
     }
 )
 
 #: The share of clients that attack, and of poisoned examples that each adds to its own, where it is not a
 #: fifth and a half. (Published with a distributed trigger: 5 in 64, of which digits learn nothing.)
 MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
-POISON: Mapping[str, float] = MappingProxyType({"twitter": 0.25})
+POISON: Mapping[str, float] = MappingProxyType(
+    {"twitter": 0.25, "flower-fmnist": 0.18, "fdcr-cifar10": 1.0}
+)
 
 
 #: What the other parts of an attack's name set in it; crafts are applied in the order of the name.

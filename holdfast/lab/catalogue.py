@@ -1,6 +1,7 @@
 """What there is to choose from, with every setting and its default."""
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -44,6 +45,7 @@ class Choice:
     what: str
     settings: dict[str, Any]
     tasks: tuple[str, ...] = ()  # the tasks it is for; empty: for all
+    paper: str = ""  # where it was published, if it was
 
 
 def list_choices(kind: Kind, *, own: Own | None = None) -> list[Choice]:
@@ -103,7 +105,8 @@ def _attacks() -> Iterator[Choice]:
     for base, backdoors in BACKDOORS.items():
         tasks = tuple(task for task in TASKS if base_name(task) == base)
         for name, backdoor in backdoors.items():
-            yield Choice(name, _sentence(backdoor.function), _of_backdoor(base, backdoor), tasks)
+            settings, paper = _of_backdoor(base, backdoor), _paper(backdoor.function)
+            yield Choice(name, _sentence(backdoor.function), settings, tasks, paper)
     for name in ATTACKS:
         attacks = [attack_named(name, task) for task in TASKS.values()]
         by_task = [[*([attack.train] if attack.train else []), *attack.crafts] for attack in attacks]
@@ -112,7 +115,8 @@ def _attacks() -> Iterator[Choice]:
             own = [{field: getattr(attack, field) for field in numbers} for attack in attacks]
             yield Choice(name, CONDUCT[name], _shared(own))
         else:
-            yield Choice(name, _sentence(by_task[0][0].function), _shared(map(_named_settings, by_task)))
+            first, settings = by_task[0][0].function, _shared(map(_named_settings, by_task))
+            yield Choice(name, _sentence(first), settings, paper=_paper(first))
 
 
 def _named_settings(functions: list[Bound[Any]]) -> dict[str, Any]:
@@ -140,13 +144,14 @@ def _defences() -> Iterator[Choice]:
         rule = getattr(aggregators, name)
         required = {setting: FROM_THE_RUN.get(setting, "must be set") for setting in rule.missing}
         settings = {**dict(rule.settings), **required}
-        yield Choice(name, _sentence(rule), settings | _exceptions(name, settings))
+        settings |= _exceptions(name, settings)
+        yield Choice(name, _sentence(rule), settings, paper=_paper(rule))
     tasks = [task for task in TASKS.values() if not task.model.needs("vectors")]  # the others are text
     for name, train in CLIENT_SIDE.items():
         defences = [defence_named(name, task, Attack()) for task in tasks]
         by_task = [[defence.train, defence.predict] for defence in defences]
         shared = _shared(map(_named_settings, by_task))
-        yield Choice(name, _sentence(train), shared, tuple(task.name for task in tasks))
+        yield Choice(name, _sentence(train), shared, tuple(task.name for task in tasks), _paper(train))
 
 
 def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:
@@ -166,6 +171,12 @@ def _sentence(function: Any) -> str:
     """Return the first line of the docstring, without its verb."""
     line = _phrase(function)
     return line[:1].upper() + line[1:]
+
+
+def _paper(function: Any) -> str:
+    """Return the first address in the docstring."""
+    found = re.search(r"https://[^\s,;)]+", inspect.getdoc(function) or "")
+    return found.group().rstrip(".:") if found else ""
 
 
 def _phrase(function: Any) -> str:

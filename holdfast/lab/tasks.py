@@ -12,6 +12,7 @@ from .data import (
     cifar10,
     dialect,
     digits,
+    fashion_mnist,
     inverted,
     phishing,
     phishing_urls,
@@ -21,7 +22,8 @@ from .data import (
     twitter,
 )
 from .data.split import dirichlet
-from .models import cifar_cnn, lstm, mlp, resnet18, small_cnn
+from .models import cifar_cnn, fashion_cnn, lstm, mlp, resnet18, small_cnn
+from .presets import PRESETS, PRESETS_SCALED
 from .scenario import Task
 from .training import adam, batched_sgd, crop_and_flip, sgd
 
@@ -50,6 +52,16 @@ _PLAIN: Mapping[str, Task] = MappingProxyType(
         ),
         "phishing-urls": _table("phishing-urls", phishing_urls, 48),
         "spambase": _table("spambase", spambase, 57),
+        "fashion-mnist": Task(
+            "fashion-mnist",
+            partial(fashion_mnist, n_train=12_000, n_test=2_000),
+            fashion_cnn,
+            partial(batched_sgd, lr=0.1, momentum=0.9),
+            epochs=2,
+            batch_size=32,
+            n_clients=50,
+            n_together=10,
+        ),
         # A small network, and rates at which it learns in 60 rounds, chosen on plain averaging alone, under
         # attack and not. With a fifth of the images it takes several epochs per round, and clients drift
         # apart.
@@ -94,6 +106,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             name: replace(_PLAIN[base], name=name, minority=minority)
             for name, (base, minority) in _MINORITIES.items()
         },
+        **PRESETS,
     }
 )
 
@@ -104,6 +117,7 @@ SCALES = ("smoke", "cpu", "paper")
 SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
     {
         ("phishing", "smoke"): {"data": partial(phishing, n_train=2000, n_test=400)},
+        ("fashion-mnist", "smoke"): {"data": partial(fashion_mnist, n_train=1_000, n_test=200)},
         ("cifar10", "smoke"): {
             "data": partial(cifar10, n_train=1_000, n_test=200),
             "model": partial(cifar_cnn, widths=(4, 8, 8)),
@@ -128,6 +142,7 @@ SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
             "epochs": 0.1,
             "n_rounds": 300,
         },
+        **PRESETS_SCALED,
     }
 )
 

@@ -81,7 +81,14 @@ def test_the_table_has_a_line_for_each_and_an_example(kind):
     for entry in list_choices(kind):
         assert f" {entry['name']} " in output
         assert all(f"{name} = " in output for name in entry["settings"])
+        assert entry["paper"] in output
     assert "For example: holdfast run" in output
+
+
+def test_every_rule_is_listed_with_its_paper():
+    papers = {entry["name"]: entry["paper"] for entry in list_choices("defences")}
+    assert papers["krum"] == "https://arxiv.org/abs/1703.02757"
+    assert all(paper.startswith("https://") for name, paper in papers.items() ), papers
 
 
 def test_what_cannot_be_listed_is_a_wrong_use():

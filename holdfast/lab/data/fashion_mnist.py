@@ -1,6 +1,7 @@
-"""Fashion-MNIST: grey pictures of clothes, shoes and bags. No task of this package uses it; yours may.
+"""Fashion-MNIST: grey pictures of clothes, shoes and bags.
 
 Xiao, Rasul and Vollgraf, 2017, https://arxiv.org/abs/1708.07747, MIT licence.
+The edge cases are trousers turned by a quarter. Attackers pass them off as dresses.
 """
 
 import gzip
@@ -12,9 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import DataError
-from .dataset import Dataset
+from .dataset import Dataset, Pool
 from .folders import find_file
 from .images import Bytes, Published, check_counts, first_of_each_class, load_images
 
@@ -48,19 +50,33 @@ SUMS: Mapping[str, str] = MappingProxyType(
 )
 FASHION_MNIST = Published("fashion_mnist", (28, 28), SUMS)
 
+TROUSER = CLASSES.index("trouser")
+N_TURNED = (200, 100)  # trousers that are turned, for attackers and for the test
+
 
 def fashion_mnist(*, n_train: int = 60_000, n_test: int = 10_000) -> Dataset:
     """Return images (n, 1, 28, 28) in [0, 1], the first of each class in equal number; labels as in CLASSES.
 
-    Get the files with `holdfast data get fashion-mnist`.
+    The pool "turned" has the last trousers, turned by a quarter; upright they are among the images of those
+    who load all of them. Get the files with `holdfast data get fashion-mnist`.
     """
     check_counts(n_train=n_train, n_test=n_test, n_published=(60_000, 10_000))
     path = find_file(FASHION_MNIST.files[0], what="Fashion-MNIST", get="fashion-mnist")
     held = load_images(path.parent, published=FASHION_MNIST)
     train, y_train = first_of_each_class(held["train_images"], held["train_labels"], count=n_train)
     test, y_test = first_of_each_class(held["test_images"], held["test_labels"], count=n_test)
-    x_train, x_test = (images[:, np.newaxis] / np.float32(255) for images in (train, test))
-    return Dataset(x_train, y_train, x_test, y_test)
+    pool = Pool(_turned(held, "train", N_TURNED[0]), _turned(held, "test", N_TURNED[1]), TROUSER)
+    return Dataset(_scaled(train), y_train, _scaled(test), y_test, pools={"turned": pool})
+
+
+def _scaled(images: Bytes) -> NDArray[np.float32]:
+    return np.asarray(images[:, np.newaxis] / np.float32(255))
+
+
+def _turned(held: Mapping[str, Bytes], part: str, count: int) -> NDArray[np.float32]:
+    """Return the last trousers of a part, turned by a quarter."""
+    last = np.flatnonzero(held[f"{part}_labels"] == TROUSER)[-count:]
+    return np.ascontiguousarray(np.rot90(_scaled(held[f"{part}_images"][last]), axes=(2, 3)))
 
 
 def read_idx(path: Path) -> Bytes:

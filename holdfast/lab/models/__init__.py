@@ -18,6 +18,7 @@ from ..lazy_torch import Tensor, nn, torch
 __all__ = [
     "build_network",
     "cifar_cnn",
+    "fashion_cnn",
     "flat_params",
     "load_model",
     "load_params",
@@ -73,6 +74,25 @@ def cifar_cnn(*, widths: tuple[int, int, int] = (32, 64, 64), n_classes: int = 1
         layers += [nn.Conv2d(n_in, n_out, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
     return nn.Sequential(
         *layers, nn.Flatten(), nn.Linear(16 * widths[-1], 64), nn.ReLU(), nn.Linear(64, n_classes)
+    )
+
+
+def fashion_cnn(*, widths: tuple[int, int] = (8, 16), hidden: int = 32, n_classes: int = 10) -> nn.Module:
+    """Return two convolutions with strides and two linear layers for images of 1 x 28 x 28. No batch norm.
+
+    >>> sum(p.numel() for p in fashion_cnn().parameters())
+    26698
+    """
+    first, second = widths
+    return nn.Sequential(
+        nn.Conv2d(1, first, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(first, second, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(7 * 7 * second, hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, n_classes),
     )
 
 
