@@ -135,7 +135,7 @@ def _shared(by_task: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 def _of_backdoor(task: str, backdoor: Bound[Any]) -> dict[str, Any]:
     """Return its settings, and those of every attack."""
-    own = {**dict(backdoor.settings), "poison_fraction": POISON.get(task, Attack.poison_fraction)}
+    own = {**_named_settings([backdoor]), "poison_fraction": POISON.get(task, Attack.poison_fraction)}
     return own | ({"exposure": Attack.exposure} if backdoor.needs("exposure") else {})
 
 

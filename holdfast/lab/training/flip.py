@@ -87,8 +87,9 @@ def flip_compact(
 ) -> Trained:
     """Return the updates of SGD with a share of every batch stamped by inverted triggers, correctly labelled.
 
-    A client seeks, on at most `n_shown` of its examples, one trigger per class that turns all others into it,
-    from where it ended in its last round.
+    After Zhang et al., 2023, https://arxiv.org/abs/2210.12873, for a small budget. A client seeks, on at most
+    `n_shown` of its examples, one trigger per class that turns all others into it, from where it ended in its
+    last round.
     """
     check_whole("n_inversion_steps", n_inversion_steps, at_least=1)
     check_whole("n_shown", n_shown, at_least=1)
