@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.counting import check_whole
+from .._support.ids import Name, named
 from ..core import Watch, bind
 from ..errors import InputError
 from ..updates.rows import rows_of
+from ..updates.samples import sample_of
 from .crowds import N_SEARCHED, Known, factions_in, map_of, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
-from .memory import N_REMEMBERED, ClientMemory, Name, named, sample_of, with_round
+from .memory import N_REMEMBERED, ClientMemory, with_round
 from .verdicts import Standing, Verdict, Verdicts
 
 __all__ = ["Watched", "factions", "watch"]

@@ -6,7 +6,6 @@ large deviations count more, which shows an attack in few. Rows are whole number
 add up exactly, so that neither the number of threads nor the library that multiplies changes a bit.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from .._support.ids import Name, ids_as_bytes, ids_in
 from ..kernels.deviations import Deviations
 from ..updates.rows import rows_of
 
-__all__ = ["N_HEARD", "N_VIEWS", "ClientMemory", "Name", "named", "sample_of", "with_round"]
+__all__ = ["N_HEARD", "N_VIEWS", "ClientMemory", "with_round"]
 
 Array = NDArray[Any]
-Name = int | str
 
 #: Deviations, in units of a coordinate's usual one, are cut off here: one value per view.
 CUTS = (1.0, 3.0)
@@ -37,8 +36,6 @@ ONE = 8_192
 FARTHEST = np.finfo(np.float32).max / 4
 #: In a round of fewer clients there is no crowd to deviate from.
 N_HEARD = 4
-#: The sample consists of runs of neighbouring coordinates, which are read from a file at once.
-RUN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +83,11 @@ class ClientMemory:
 
     def as_arrays(self) -> dict[str, Array]:
         """Return all of it as named arrays, which can be stored."""
-        names = np.frombuffer(json.dumps(self.clients).encode(), np.uint8)
         counts = np.array([getattr(self, name) for name in COUNTS], np.int64)
         rows = self.views.ravel().tolist()
         views = np.stack(rows).reshape(*self.views.shape, -1) if rows else np.zeros((N_VIEWS, 0, 0), np.int16)
         rest = {name: getattr(self, name) for name in PER_CLIENT}
-        return {"clients": names, "counts": counts, "views": views, **rest}
+        return {"clients": ids_as_bytes(self.clients), "counts": counts, "views": views, **rest}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "ClientMemory":
@@ -106,7 +102,10 @@ class ClientMemory:
                 raise ValueError(f"this is no memory of clients: it has no {name}")
             if arrays[name].dtype != like.dtype or arrays[name].ndim != like.ndim:
                 raise ValueError(f"this is no memory of clients: {name} has another form")
-        names, views = _names_in(arrays["clients"]), arrays["views"]
+        try:
+            names, views = ids_in(arrays["clients"]), arrays["views"]
+        except ValueError as error:
+            raise ValueError(f"this is no memory of clients: {error}") from None
         lengths = {len(names), len(set(names)), views.shape[1], *(len(arrays[name]) for name in PER_CLIENT)}
         if len(lengths) > 1 or len(views) != N_VIEWS or len(arrays["counts"]) != len(COUNTS):
             raise ValueError("this is no memory of clients: its parts do not fit")
@@ -160,25 +159,6 @@ COUNTS = ("round", "n_open", "n_applied", "n_rewinds", "seed")
 PER_CLIENT = ("heard", "last", "looks", "evidence", "faction", "since")
 
 
-def named(client: Any) -> Name:
-    """Return a client's id as it is remembered and stored: a whole number, or text."""
-    if isinstance(client, int | np.integer) and not isinstance(client, bool):
-        return int(client)
-    return str(client)
-
-
-def sample_of(dim: int, *, size: int, seed: int) -> NDArray[np.int64]:
-    """Return which coordinates are watched, in order: all of them, or runs of a secret sample.
-
-    >>> sample_of(3, size=10, seed=0), len(sample_of(10_000, size=80, seed=0))
-    (array([0, 1, 2]), 80)
-    """
-    if dim <= size:
-        return np.arange(dim)
-    runs = np.random.default_rng(seed).choice(max(1, dim // RUN), size=max(1, size // RUN), replace=False)
-    return (np.sort(runs)[:, None] * RUN + np.arange(min(RUN, size))).ravel()
-
-
 def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> ClientMemory:
     """Return the memory after a round in which these clients sent these values; it counts the round.
 
@@ -220,14 +200,3 @@ def _deviations(values: NDArray[np.float32], crowd: NDArray[np.bool_]) -> Deviat
     moving = usual[usual > 0]
     floor = 0.1 * float(np.median(moving)) if len(moving) else 1.0
     return Deviations(values, middle, np.maximum(1.5 * usual, floor))
-
-
-def _names_in(text: NDArray[np.uint8]) -> tuple[Name, ...]:
-    """Return the clients' ids; a ValueError if these are none."""
-    try:
-        names = json.loads(text.tobytes())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"this is no memory of clients: {error}") from None
-    if not isinstance(names, list) or not all(type(name) in (int, str) for name in names):
-        raise ValueError("this is no memory of clients: it has no ids")
-    return tuple(names)

@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from holdfast.watching.memory import (
     COUNTS,
@@ -17,10 +15,7 @@ from holdfast.watching.memory import (
     N_VIEWS,
     ONE,
     PER_CLIENT,
-    RUN,
     ClientMemory,
-    named,
-    sample_of,
     with_round,
 )
 
@@ -173,42 +168,6 @@ def test_ten_thousand_new_ids_take_no_more_room_than_those_that_are_kept():
         memory = with_round(memory, federation.updates(), clients).limited(700, clients)
     assert memory.n_clients == 700
     assert memory.as_arrays()["views"].shape == (N_VIEWS, 700, 8)
-
-
-@pytest.mark.parametrize(
-    ("client", "name"),
-    [
-        (7, 7),
-        (np.int64(7), 7),
-        (np.uint64(2**64 - 1), 2**64 - 1),
-        ("7", "7"),
-        (np.str_("é"), "é"),
-        (True, "True"),
-        (None, "None"),
-        ((1, "a"), "(1, 'a')"),
-        (b"x", "b'x'"),
-        (1.5, "1.5"),
-    ],
-)
-def test_an_id_is_remembered_as_a_number_or_as_text(client, name):
-    assert named(client) == name
-    assert type(named(client)) is type(name)
-
-
-@given(dim=st.integers(1, 500), size=st.integers(1, 300), seed=st.integers(0, 2**31 - 1))
-def test_a_sample_holds_runs_of_coordinates_in_order_each_once(dim, size, seed):
-    where = sample_of(dim, size=size, seed=seed)
-    assert (np.diff(where) > 0).all()
-    assert where[0] >= 0
-    assert where[-1] < dim
-    assert size - RUN < len(where) <= size if dim > size else len(where) == dim
-    np.testing.assert_array_equal(where, sample_of(dim, size=size, seed=seed))
-
-
-def test_samples_of_different_seeds_differ_and_cover_everything():
-    samples = [sample_of(1000, size=160, seed=seed) for seed in range(60)]
-    assert len({sample.tobytes() for sample in samples}) == 60
-    assert set(np.concatenate(samples)) == set(range(1000))
 
 
 IDS = [0, 10**30, "x" * 10_000, "\ud800 lone", "é", -3]
