@@ -2,6 +2,20 @@
 
 import numpy as np
 
+from .naive import fedavg, wide
+
+
+def dnc(rows, n_malicious, samples=None, filtering=1.0):
+    """`samples` are the coordinates of each repeat; by default there is one repeat, of all."""
+    kept = set(range(len(rows)))
+    for where in [range(rows.shape[1])] if samples is None else samples:
+        part = np.asarray(rows, dtype=np.float64)[:, where]
+        centred = part - part.mean(axis=0)
+        _, _, directions = np.linalg.svd(centred, full_matrices=False)
+        scores = (centred @ directions[0]) ** 2
+        kept &= set(np.argsort(scores, kind="stable")[: len(rows) - int(np.ceil(filtering * n_malicious))])
+    return fedavg(wide(rows)[sorted(kept)]) if kept else np.zeros(rows.shape[1])
+
 
 def hdbscan(distances, min_cluster_size, min_samples):
     """Return the label of each point, -1 for noise: Campello et al., 2013, a single cluster allowed.

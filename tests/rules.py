@@ -8,6 +8,7 @@ from holdfast.updates import rows_of
 RULES = [
     a.and_mask(tau=0.3),
     a.centered_clipping,
+    a.dnc(n_malicious=2),
     a.fedavg,
     a.fltrust,
     a.invariant(tau=0.3, alpha=0.25),

@@ -2,6 +2,7 @@
 
 from .and_mask import and_mask
 from .centered_clipping import centered_clipping
+from .dnc import dnc
 from .fedavg import fedavg
 from .fltrust import fltrust
 from .invariant import invariant
@@ -22,6 +23,7 @@ from .weak_dp import weak_dp
 __all__ = [
     "and_mask",
     "centered_clipping",
+    "dnc",
     "fedavg",
     "fltrust",
     "invariant",

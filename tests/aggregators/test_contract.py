@@ -22,7 +22,7 @@ def some_updates(n=9, dim=5, seed=0):
 
 def test_every_public_rule_is_listed():
     assert {rule.name for rule in RULES} == set(aggregators.__all__)
-    assert set(aggregators.__all__) <= set(holdfast.__all__)
+    assert len(set(aggregators.__all__) & set(holdfast.__all__)) == 18  # the front door stays narrow
 
 
 @every_rule
@@ -69,6 +69,7 @@ def test_takes_models_with_a_base_as_it_takes_updates(rule):
 @every_rule
 def test_runs_for_one_client_or_says_that_it_cannot(rule):
     crowds = {"krum", "multi_krum", "multi_krum_cosine", "krum_trimmed_mean", "mean_variance_mask", "rlr"}
+    crowds |= {"dnc"}
     if rule.name in crowds:
         with pytest.raises(TooFewClientsError, match=rule.name):
             call(rule, some_updates(n=1))
@@ -135,7 +136,7 @@ def test_measures_each_client_when_asked(rule):
 def test_has_a_docstring_with_a_paper_and_an_example(rule):
     text = inspect.getdoc(rule.function)
     assert ">>> " in text
-    assert "https://arxiv.org/abs/" in text
+    assert "https://" in text  # arXiv where the paper is there, else its DOI
 
 
 @every_rule

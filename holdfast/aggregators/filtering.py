@@ -1,0 +1,31 @@
+"""What rules share that keep some clients and average them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Aggregate
+from ..updates.rows import Rows
+from .outcome import weighted_sum
+
+__all__ = ["kept_note", "mean_of_kept"]
+
+
+def mean_of_kept(
+    rule: str, rows: Rows, is_kept: NDArray[np.bool_], *, notes: tuple[str, ...] = (), **said: Any
+) -> Aggregate:
+    """Return the mean of the rows that a filter keeps; zero, and never the mean of all, if it keeps none."""
+    client_weights = is_kept / max(1, is_kept.sum())
+    notes = (kept_note(is_kept), *notes)
+    return weighted_sum(rule, rows, client_weights, selected=is_kept, notes=notes, **said)
+
+
+def kept_note(is_kept: NDArray[np.bool_]) -> str:
+    """Return how many a filter keeps, in words.
+
+    >>> kept_note(np.array([True, False, True]))
+    'keeps 2 of 3 clients'
+    """
+    n_kept = int(is_kept.sum())
+    return f"keeps {n_kept} of {len(is_kept)} clients" + ("" if n_kept else ": the update is zero")
