@@ -4,6 +4,7 @@ from .augment import crop_and_flip
 from .batched import batched_sgd, constrained_sgd, projected_sgd
 from .cosine import cosine_constrained
 from .flip import flip, flip_compact
+from .focused_flip import f3ba
 from .local import adam, sgd
 from .schedule import Shard, Trained, schedule
 
@@ -15,6 +16,7 @@ __all__ = [
     "constrained_sgd",
     "cosine_constrained",
     "crop_and_flip",
+    "f3ba",
     "flip",
     "flip_compact",
     "projected_sgd",
