@@ -11,6 +11,7 @@ RULES = [
     a.dnc(n_malicious=2),
     a.fedavg,
     a.fltrust,
+    a.foolsgold,
     a.invariant(tau=0.3, alpha=0.25),
     a.krum(n_malicious=2),
     a.krum_trimmed_mean(n_malicious=2, alpha=0.2),

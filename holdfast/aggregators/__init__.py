@@ -5,6 +5,7 @@ from .centered_clipping import centered_clipping
 from .dnc import dnc
 from .fedavg import fedavg
 from .fltrust import fltrust
+from .foolsgold import foolsgold
 from .invariant import invariant
 from .krum import krum
 from .krum_trimmed_mean import krum_trimmed_mean
@@ -26,6 +27,7 @@ __all__ = [
     "dnc",
     "fedavg",
     "fltrust",
+    "foolsgold",
     "invariant",
     "krum",
     "krum_trimmed_mean",

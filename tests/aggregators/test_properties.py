@@ -12,7 +12,7 @@ from holdfast import aggregators, fedavg, invariant, krum, median, multi_krum, r
 from holdfast._support.counting import trim_count, votes_needed
 from holdfast.updates import rows_of
 
-from .. import naive, naive_filters
+from .. import naive, naive_filters, naive_histories
 from ..rules import RULES, call, named
 
 pytestmark = pytest.mark.slow
@@ -166,6 +166,7 @@ TWINS = {
     "dnc": lambda u, r: naive_filters.dnc(u, 2),
     "fedavg": lambda u, r: naive.fedavg(u, range(1, 10)),
     "fltrust": lambda u, r: naive.fltrust(u, r),
+    "foolsgold": lambda u, r: naive_histories.foolsgold(u),
     "invariant": lambda u, r: naive.invariant(u, 0.3, 0.25),
     "krum": lambda u, r: naive.krum(u, 2),
     "krum_trimmed_mean": lambda u, r: naive.krum_trimmed_mean(u, 2, 0.2),
