@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core import Bound, bind
 from . import attacks
-from .training import constrained_sgd, cosine_constrained, f3ba, projected_sgd
+from .training import chameleon, constrained_sgd, cosine_constrained, f3ba, projected_sgd
 
 __all__ = ["ATTACKS", "BACKDOORS", "MALICIOUS", "POISON"]
 
@@ -85,6 +85,7 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "replacement": {"crafts": (partial(attacks.boost, factor=5.0),)},
         "constrain-and-scale": {"train": constrained_sgd, "crafts": (attacks.boost_together,)},
         "cosine-constrained": {"train": cosine_constrained},
+        "chameleon": {"train": chameleon},
         "f3ba": {"train": f3ba},
         "lp": {"crafts": (attacks.lp_attack,)},
         "alie": {"crafts": (attacks.alie,)},
@@ -100,5 +101,7 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "mimic": {"crafts": (attacks.mimic,)},
         "whitewash": {"whitewashes": True},
         "full-information": {"crafts": (attacks.full_information,)},
+        "poisoned-fl": {"crafts": (attacks.poisoned_fl,)},
+        "3dfed": {"crafts": (attacks.three_d_fed,)},
     }
 )

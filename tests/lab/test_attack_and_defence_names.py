@@ -22,9 +22,10 @@ PHISHING, DIGITS = task_named("phishing"), task_named("digits")
 
 def test_every_task_goes_by_its_own_name_and_has_both_backdoors_but_text():
     assert {name: task.name for name, task in TASKS.items()} == {name: name for name in TASKS}
+    images = ["a3fl", "distributed", "edge-case", "iba", "tuned"]
+    own = {name: images for name in ("digits", "fashion-mnist", "cifar10")} | {"twitter": ["edge-case"]}
     assert {name: sorted(backdoors) for name, backdoors in BACKDOORS.items()} == {
-        name: ["edge-case"] if name == "twitter" else ["distributed", "edge-case"]
-        for name in map(base_name, TASKS)
+        name: own.get(name, ["distributed", "edge-case"]) for name in map(base_name, TASKS)
     }
 
 
