@@ -399,3 +399,26 @@ def test_a_rule_that_returns_no_aggregate_is_told_what_to_return():
 
     with pytest.raises(InputError, match=r"forgetful returned ndarray; a rule returns Aggregate\(update\)"):
         defend(np.array(honest()), forgetful)
+
+
+def test_a_rule_gets_the_parameters_of_the_global_model_flat():
+    def to_zero(updates, *, params):
+        return Aggregate(-params)
+
+    base = {"w": np.full((2, 2), 3, dtype=np.float32), "b": np.ones(1, dtype=np.float16)}
+    sent = [{name: own + 1 for name, own in base.items()}] * 2
+    for given in ({"base": base}, {"like": base}):
+        model = defend(sent, to_zero, **given).model
+        assert not model["w"].any()
+        assert not model["b"].any()
+    with pytest.raises(InputError, match=r"to_zero needs params= \(the parameters of the global model"):
+        defend(np.ones((2, 3)), to_zero)
+
+
+def test_a_row_that_is_found_out_on_the_way_changes_nothing_of_what_the_rule_draws():
+    def drawn_and_read(updates, *, rng):
+        return Aggregate(rng.normal(size=3) + np.mean(updates, axis=0))
+
+    rows = np.vstack([np.ones((4, 3)), np.full((1, 3), np.nan)])
+    first, second = (defend(sent, drawn_and_read, rng=np.random.default_rng(0)) for sent in (rows, rows[:4]))
+    np.testing.assert_array_equal(first.update, second.update)

@@ -26,7 +26,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
         "rule": Role(
             ("updates",),
             {
-                "params": "the global model before the round",
+                "params": "the parameters of the global model before the round, flat",
                 "previous": "the last global update, flat",
                 "weights": "(n_clients,) examples per client, capped",
                 "clients": "(n_clients,) ids",

@@ -70,7 +70,7 @@ def defend(
         reference = _reference(found, reference)
     if watch is not None and clients is None and not isinstance(models, Mapping):
         raise InputError("a watch knows clients by their ids: pass clients=, or models by client id")
-    inputs = {"reference": reference, "rng": rng, "params": like if base is None else base}
+    inputs = {"reference": reference, "rng": rng}
     try:
         return defend_screened(found, rule, state=state, watch=watch, min_clients=min_clients, **inputs)
     except TooFewClientsError as error:  # how many come is the clients' doing
@@ -103,6 +103,9 @@ def defend_screened(
     bound.check_complete()
     _check_callers(state, rng, min_clients)
     memory = state or Memory()
+    if params is None and found.params and bound.needs("params"):
+        wide = found.rows.dtype
+        params = np.concatenate([widened(own.reshape(-1), wide) for own in found.params])
     inputs = {"previous": memory.previous, "reference": reference, "rng": rng, "params": params}
     found, watched = (found, None) if watch is None else _watched(found, watch, memory, rng)
     if watched is None:
@@ -148,6 +151,8 @@ def _ruled(
     apply: Apply | None,
 ) -> Defended:
     """Return what the rule makes of the rows; it runs again without those that turn out not to be finite."""
+    rng = inputs["rng"]
+    drawn = rng and rng.bit_generator.state
     while len(found.clients) >= max(1, min_clients):
         ready = capped(found)  # anew each time: what those say who are dropped decides about nobody
         if bound.needs("weights") and bound.function is not fedavg.function:
@@ -158,6 +163,8 @@ def _ruled(
             said = measured(bound.name, found.rows, result)
         except NonFiniteError as error:  # found on the way: the rule runs once more without them
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
+            if rng:  # draws what it would have drawn without them
+                rng.bit_generator.state = drawn
             continue
         except TooFewClientsError as error:
             if not found.dropped and not found.expelled:

@@ -132,6 +132,7 @@ def aggregate_files(
             state=None if state is None else load_memory(Path(state), bound, room),
             reference=None if reference is None else files.update_of(Path(reference)),
             rng=np.random.default_rng(seed) if bound.needs("rng") or watch else None,
+            params=files.params() if bound.needs("params") else None,
             watch=watch,
             apply=lambda update, extra: written.enter_context(
                 written_model(Path(out), own, files.steps(update), extra)

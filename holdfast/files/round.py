@@ -52,11 +52,12 @@ class OpenRound:
             _check_fits(model, self.base, self.trained, is_part=True)
         except Unfit as reason:
             raise DataError(f"the reference, {path}, does not fit the base: {reason}") from None
-        rows = replace(self.screened.rows, arrays=(_arrays(model, self.trained),), positions=None)
-        flat = rows.empty()
-        for at in range(0, rows.dim, CELL):
-            flat[at : at + CELL] = rows.block(at, min(at + CELL, rows.dim))[0]
-        return flat
+        return _flat(replace(self.screened.rows, arrays=(_arrays(model, self.trained),), positions=None))
+
+    def params(self) -> Array:
+        """Return the parameters of the base that the rule aggregates, flat."""
+        own = _arrays(self.base, self.trained)
+        return _flat(replace(self.screened.rows, arrays=(own,), base=None, positions=None))
 
 
 def open_round(
@@ -118,6 +119,14 @@ def client_names(clients: Sequence[Path]) -> tuple[str, ...]:
     short = [name.removesuffix(".safetensors") for name in bare]
     names = short if len(set(short)) == len(short) else whole
     return tuple(printable(name.replace("\\", "\\\\"), limit=LONGEST_PATH) for name in names)
+
+
+def _flat(rows: Rows) -> Array:
+    """Return the only one of these rows, in as much memory as is allowed."""
+    flat = rows.empty()
+    for at in range(0, rows.dim, CELL):
+        flat[at : at + CELL] = rows.block(at, min(at + CELL, rows.dim))[0]
+    return flat
 
 
 def _arrays(model: Checkpoint, names: Sequence[str]) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ TAUS = [0.0, 0.2, 1 / 3, 0.5, 0.6, 1.0]
 RULES = {
     "and_mask": lambda rng, n: a.and_mask(tau=pick(rng, TAUS), strict=pick(rng, [True, False])),
     "centered_clipping": lambda rng, n: a.centered_clipping(radius=pick(rng, [None, 0.1, 100.0])),
+    "dnc": lambda rng, n: a.dnc(n_malicious=some_attackers(rng, n), n_coordinates=pick(rng, [3, 10_000])),
     "fedavg": lambda rng, n: a.fedavg,
     "fltrust": lambda rng, n: a.fltrust,
     "invariant": lambda rng, n: a.invariant(tau=pick(rng, TAUS), alpha=pick(rng, SHARES)),
@@ -109,8 +110,6 @@ def inputs(rng, made, rule):
     if rule.name == "fltrust":
         reference = [np.asarray(rng.normal(0.3, 1, layer.shape), layer.dtype) for layer in made.base]
         given["reference"] = made.formed(reference)
-    if rule.name == "weak_dp":
-        given["rng"] = np.random.default_rng(0)
     if rule.name == "centered_clipping" and rng.random() < 0.5:
         given["state"] = Memory(previous=rng.normal(size=dim).astype(wide))
     if rule.name == "sparsefed" and rng.random() < 0.5:
@@ -124,6 +123,7 @@ def run(made, rule, given, clients, **options):
     names = [f"c{i}" for i in clients]
     sent = [made.sent[i] for i in clients]
     weights = None if made.weights is None else [made.weights[i] for i in clients]
+    given = {**given, "rng": np.random.default_rng(0)}
     if not made.is_named:
         return defend(sent, rule, clients=names, weights=weights, **given, **options)
     weights = weights and dict(zip(names, weights, strict=True))

@@ -9,7 +9,7 @@ from .rounds import Round
 
 #: Rules that measure the length of each row.
 WITH_LENGTHS = {"centered_clipping", "fltrust", "norm_clipping", "rfa", "sparsefed", "weak_dp"}
-WITH_LENGTHS |= {"krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
+WITH_LENGTHS |= {"dnc", "krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
 #: Squares are taken in float64: rows that are shorter count as zero.
 SHORTEST = 1e-154
 #: Rounding in sums over clients and coordinates in float64, relative to what is added up.
@@ -20,7 +20,7 @@ def too_few(rule, n):
     """Return whether a rule is not defined for so many clients."""
     settings = dict(rule.settings)
     return (
-        n < settings.get("n_malicious", -99) + 3
+        n < settings.get("n_malicious", -99) + (1 if rule.name == "dnc" else 3)
         or n < (settings.get("n_selected") or 0)
         or n < settings.get("threshold", 0)
         or (rule.name == "mean_variance_mask" and n < 2)
@@ -100,6 +100,12 @@ def expected_of_selected(ruled):
     return expected, np.abs(chosen).max(axis=0)
 
 
+def expected_of_kept(ruled):
+    """Return the mean of those who are kept, which is all that rounding does not decide about."""
+    kept = ruled.rows[ruled.said.selected]
+    return (kept.mean(axis=0), np.abs(kept).max(axis=0)) if len(kept) else np.zeros((2, ruled.rows.shape[1]))
+
+
 def expected_of_rfa(ruled):
     """Return the update itself, from which all rows together must be as near as from any other point."""
     rows, update, weights = ruled.rows, ruled.update, ruled.weights
@@ -149,6 +155,7 @@ def expected_of_sparsefed(ruled):
 
 EXPECTED = {
     "centered_clipping": expected_of_clipping,
+    "dnc": expected_of_kept,
     "krum": expected_of_selected,
     "krum_trimmed_mean": expected_of_selected,
     "mean_variance_mask": expected_of_ratios,

@@ -21,6 +21,7 @@ from ..rules import RULES, named
 OURS = {
     "and_mask": (("plain averaging", "one client", "collusion"), ("scale",), (0, 0)),
     "centered_clipping": ((), (), (4, 9)),
+    "dnc": ((), (), (2, 2)),
     "fedavg": (("plain averaging", "one client", "collusion", "sample counts"), (), (0, 0)),
     "fltrust": ((), ("scale",), (9, 19)),
     "invariant": ((), ("scale",), (3, 5)),
