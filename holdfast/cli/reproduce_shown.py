@@ -95,8 +95,8 @@ def _table(one: dict[str, Any], scale: str) -> Table:
     from ..report.tables import cells_by_row, measured_text, printed_text
 
     caption = (
-        f"Accuracy / attack success after the last round, at the scale {scale}; in brackets what the paper"
-        f" prints. {one['note']}"
+        f"Accuracy / attack success after the last round, at the scale {scale}; in brackets what"
+        f" {one.get('printed_by', 'the paper')} prints. {one['note']}"
     )
     table = Table(title=one["title"], title_justify="left", caption=caption, caption_justify="left")
     table.add_column("")

@@ -13,28 +13,40 @@ from .judging import judge
 from .main_claims import MAIN_CLAIMS
 from .main_tables import TABLE1, TABLE4, TABLE5
 from .other_claims import OTHER_CLAIMS
+from .others_tables import OTHERS, OTHERS_TABLES
 from .own_tables import OWN_TABLES
 from .table import REAL, TASKS, Table
 from .watch_tables import MINORITIES, WATCH_TABLES
+from .worst_case import WORST_CASES, WorstCase
 
-__all__ = ["CLAIMS", "COLUMNS", "EXPERIMENTS", "experiments_named", "judge_claims"]
+__all__ = ["CLAIMS", "COLUMNS", "EXPERIMENTS", "LARGE", "experiments_named", "judge_claims"]
 
 #: Every claim.
 CLAIMS = (*MAIN_CLAIMS, *OTHER_CLAIMS)
 
 #: The tasks that there are experiments on.
-COLUMNS = (*TASKS, *REAL, *MINORITIES)
+COLUMNS = (*TASKS, "fashion-mnist", *REAL, *MINORITIES, *OTHERS)
 
 #: Every experiment by name; called with scale, n_seeds and tasks, it has its runs.
 EXPERIMENTS: Mapping[str, Table] = MappingProxyType(
-    {table.name: table for table in (TABLE1, TABLE4, TABLE5, *CIFAR10_TABLES, *OWN_TABLES, *WATCH_TABLES)}
+    {
+        table.name: table
+        for table in (
+            *(TABLE1, TABLE4, TABLE5, *CIFAR10_TABLES),
+            *(*OWN_TABLES, *WATCH_TABLES, *OTHERS_TABLES),
+        )
+    }
 )
+
+#: Experiments of thousands of runs, which "all" leaves out.
+LARGE: Mapping[str, WorstCase] = MappingProxyType({table.name: table for table in WORST_CASES})
 
 
 def experiments_named(
     names: Iterable[str], *, scale: str = "cpu", n_seeds: int = 3, tasks: Iterable[str] = COLUMNS
 ) -> list[Experiment]:
-    """Return the experiments of these names: "all" is every one, "figure6" its three panels.
+    """Return the experiments of these names: "all" is every one but the large ones, "figure6" its three
+    panels, "worst_case" that on each of its tasks.
 
     >>> [one.name for one in experiments_named(["table4", "figure6"])]
     ['table4', 'figure6a', 'figure6b', 'figure6c']
@@ -45,12 +57,15 @@ def experiments_named(
     for task in tasks:
         if task not in COLUMNS:
             raise InputError(f"no experiment on {task!r}; there are: {', '.join(COLUMNS)}")
-    wanted: dict[str, Table] = {}
+    wanted: dict[str, Table | WorstCase] = {}
     for name in names:
-        found = {own: table for own, table in EXPERIMENTS.items() if name in ("all", own, own.rstrip("abc"))}
+        found: dict[str, Table | WorstCase] = {
+            **{own: one for own, one in EXPERIMENTS.items() if name in ("all", own, own.rstrip("abc"))},
+            **{own: one for own, one in LARGE.items() if name in ("worst_case", own)},
+        }
         if not found:
-            hint = nearest(name, EXPERIMENTS)
-            raise InputError(f"no experiment {name!r}; {hint}There are: all, {', '.join(EXPERIMENTS)}")
+            known = ("all", *EXPERIMENTS, "worst_case", *LARGE)
+            raise InputError(f"no experiment {name!r}; {nearest(name, known)}There are: {', '.join(known)}")
         wanted |= found
     return [table(scale=scale, n_seeds=n_seeds, tasks=tasks) for table in wanted.values()]
 

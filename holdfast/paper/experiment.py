@@ -95,6 +95,8 @@ class Experiment:
     studies: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     analyses: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     baseline: str | None = None  # the row that the others are compared with, seed by seed
+    over_attacks: bool = False  # whether columns are attacks, of which the worst counts
+    printed_by: str = "the paper"  # whose numbers stand beside ours
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -181,6 +183,8 @@ def _shown(one: Experiment, found: Mapping[str, Result], scale: str | None) -> D
         "studies": dict(one.studies),
         "analyses": dict(one.analyses),
         "baseline": one.baseline,
+        "printed_by": one.printed_by,
+        "over_attacks": one.over_attacks,
     }
 
 

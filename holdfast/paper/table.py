@@ -72,6 +72,7 @@ class Table:
     tasks: tuple[str, ...] = TASKS
     stands_in: bool = False  # digits stand beside what is printed of CIFAR-10
     axis: str | None = None  # of a figure: what its rows are values of
+    printed_by: str = "the paper"  # whose numbers stand beside ours
 
     def has(self, row: str, task: str) -> bool:
         """Return whether there is a cell of this row and task."""
@@ -89,7 +90,9 @@ class Table:
             if task in (row.tasks or self.tasks)
         )
         kind: Literal["table", "figure"] = "table" if self.axis is None else "figure"
-        return Experiment(self.name, self.title, kind, self.note, cells, axis=self.axis)
+        return Experiment(
+            self.name, self.title, kind, self.note, cells, axis=self.axis, printed_by=self.printed_by
+        )
 
     def _cell(self, row: Row, task: str, scale: str, n_seeds: int) -> Cell:
         run = _run(row, task, scale)

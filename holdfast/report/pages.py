@@ -10,10 +10,12 @@ from .. import __version__
 from .._support.atomic import write_whole
 from .._support.counting import is_number
 from ..diagnostics import agreement_by_tenths
+from ..paper.worst_case import worst_of
 from .figures import pictures_of
 from .kit import ABSENT, part, render
 from .maps import drawn_watch, verdicts_in
 from .tables import cells_by_row, has_more_rounds, lost_rounds
+from .worst import HEADS, worst_rows
 
 __all__ = ["demo_page", "page_beside", "results_page", "round_page", "write_round"]
 
@@ -66,7 +68,8 @@ def results_page(
         links=[(name, where, _is_address(where)) for name, where in (links or {}).items()],
         is_single=is_single,
         has_claims=not is_single and (claims or document["scale"] is not None),
-        data={**document, "experiments": [{**one, "analyses": {}} for one in experiments]},  # drawn already
+        data=_drawn(document),
+        worst_heads=HEADS,
         signs=SIGNS,
         verdicts=verdicts,
         claims=list(same.items()),
@@ -75,6 +78,15 @@ def results_page(
         heads=Counter(own["title"].partition(":")[0] for own in sections),
         heat=_heat_maps(experiments),
     )
+
+
+def _drawn(document: Document) -> dict[str, Any]:
+    """Return what scripts draw: neither what is drawn already, nor the curves behind thousands of cells."""
+    experiments = [{**one, "analyses": {}} for one in document["experiments"]]
+    cells = [cell for one in experiments if not one.get("over_attacks") for cell in one["cells"]]
+    keys = {key for cell in cells for key in cell["keys"]}
+    runs = {key: run for key, run in document["runs"].items() if key in keys}
+    return {**document, "experiments": experiments, "runs": runs}
 
 
 def _is_address(text: str) -> bool:
@@ -137,8 +149,10 @@ def _section(experiment: Document, titles: Mapping[str, str] = NUMBERS) -> dict[
         "columns": {column: _shown(cells, titles) for column, cells in columns.items()},
         "title": str(experiment["title"]),
         "baseline": experiment.get("baseline"),
+        "printed_by": experiment.get("printed_by", "the paper"),
         "has_more_rounds": has_more_rounds(experiment),
         "grid": cells_by_row(experiment),
+        "worst": worst_rows(experiment) if experiment.get("over_attacks") else None,
         "numbers": _flat({name: part for name, part in experiment["studies"].items() if name != "findings"}),
     }
 
@@ -172,7 +186,7 @@ def _heat_maps(experiments: Sequence[Document]) -> list[dict[str, Any]]:
     found: dict[str, dict[tuple[str, str], Document]] = {}
     for experiment in experiments:
         for cell in experiment["cells"]:
-            if part(cell["measured"], "attack_success"):
+            if part(cell["measured"], "accuracy"):
                 pair = (str(cell["defence"]), str(cell["attack"]))
                 cell = {**cell, "title": experiment["title"]}
                 found.setdefault(str(cell["task"]), {}).setdefault(pair, cell)
@@ -181,7 +195,8 @@ def _heat_maps(experiments: Sequence[Document]) -> list[dict[str, Any]]:
         attacks = list(dict.fromkeys(attack for _, attack in pairs))
         defences = dict.fromkeys(defence for defence, _ in pairs)
         rows = [(defence, [pairs.get((defence, attack)) for attack in attacks]) for defence in defences]
-        maps.append({"task": task, "attacks": attacks, "rows": rows})
+        worst = {defence: worst_of(filter(None, cells)) for defence, cells in rows}
+        maps.append({"task": task, "attacks": attacks, "rows": rows, "worst": worst})
     return maps
 
 

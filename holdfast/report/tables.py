@@ -119,7 +119,7 @@ def claims_text(claims: list[Mapping[str, Any]]) -> str:
 
 
 def _markdown(experiment: Experiment, scale: str | None) -> str:
-    table = markdown_table([["", *experiment["columns"]], *_grid(experiment)])
+    table = markdown_table(_grid(experiment))
     title, legend = in_markdown(experiment["title"]), in_markdown(_legend(experiment, scale))
     return f"### {title}\n\n{legend}\n\n{table}"
 
@@ -143,7 +143,7 @@ def _csv(experiment: Experiment, scale: str | None) -> str:
 
 def _latex(experiment: Experiment, scale: str | None) -> str:
     caption = f"{experiment['title']}. {_legend(experiment, scale)}"
-    return latex_table([["", *experiment["columns"]], *_grid(experiment)], caption=caption)
+    return latex_table(_grid(experiment), caption=caption)
 
 
 FORMATS: Mapping[str, Callable[[Experiment, str | None], str]] = MappingProxyType(
@@ -152,7 +152,8 @@ FORMATS: Mapping[str, Callable[[Experiment, str | None], str]] = MappingProxyTyp
 
 
 def _legend(experiment: Experiment, scale: str | None) -> str:
-    beside = "" if scale is None else f", at the scale {scale}; in brackets what the paper prints"
+    printed_by = experiment.get("printed_by", "the paper")
+    beside = "" if scale is None else f", at the scale {scale}; in brackets what {printed_by} prints"
     return (
         "Accuracy / attack success after the last round, mean ± standard deviation of the seeds"
         f"{beside}. {experiment['note']} {lost_rounds(experiment)}"
@@ -160,7 +161,13 @@ def _legend(experiment: Experiment, scale: str | None) -> str:
 
 
 def _grid(experiment: Experiment) -> list[list[str]]:
-    return [[row, *map(_cell_text, cells)] for row, cells in cells_by_row(experiment)]
+    """Return the head and the rows; of attacks by the dozen, the worst of them for each defence."""
+    if experiment.get("over_attacks"):
+        from .worst import worst_texts
+
+        return worst_texts(experiment)
+    rows = [[row, *map(_cell_text, cells)] for row, cells in cells_by_row(experiment)]
+    return [["", *experiment["columns"]], *rows]
 
 
 def _cell_text(cell: Cell | None) -> str:

@@ -8,6 +8,7 @@ import pytest
 from holdfast.errors import InputError
 from holdfast.paper import EXPERIMENTS, experiments_named
 from holdfast.paper.experiment import Printed, runs_of
+from holdfast.paper.others_tables import OTHERS
 from holdfast.paper.table import Row, Table, printed_numbers
 
 
@@ -23,7 +24,7 @@ def test_every_printed_number_is_in_a_cell_of_its_table():
         if cell.printed and not cell.stands_in_for
     }
     assert found == printed_numbers()
-    assert len(found) == 93
+    assert len([name for name, _, task in found if task not in OTHERS]) == 93
     assert found["table4", "Mean-variance ratio", "phishing"] == Printed(
         accuracy=0.999, attack_success=0.333, accuracy_variance=0.0, attack_success_variance=0.333
     )

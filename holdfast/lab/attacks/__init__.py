@@ -2,6 +2,7 @@
 
 from .a3fl import a3fl
 from .backdoors import Backdoor, distributed_pixels, distributed_values, edge_case, value_trigger
+from .consistent import poisoned_fl
 from .crafts import (
     Crafted,
     adaptive,
@@ -15,15 +16,18 @@ from .crafts import (
     neurotoxin,
     sign_flip,
 )
+from .feedback import Reading, three_d_fed
 from .hiding import decorrelate, dilute, mimic, ramp, split
 from .iba import iba
 from .informed import full_information
 from .layers import lp_attack
+from .patches import pixel_patch
 from .tuned import tuned_trigger
 
 __all__ = [
     "Backdoor",
     "Crafted",
+    "Reading",
     "a3fl",
     "adaptive",
     "adaptive_oracle",
@@ -43,9 +47,12 @@ __all__ = [
     "lp_attack",
     "mimic",
     "neurotoxin",
+    "pixel_patch",
+    "poisoned_fl",
     "ramp",
     "sign_flip",
     "split",
+    "three_d_fed",
     "tuned_trigger",
     "value_trigger",
 ]

@@ -169,6 +169,7 @@ class Round:
             state=before.memory,
             reference=self._reference(clients) if rule.needs("reference") else None,
             rng=world.stream("rule", self.number),
+            params=before.params,
             watch=defence.watch,
         )
 

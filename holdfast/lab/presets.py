@@ -1,0 +1,60 @@
+"""Tasks as others published them with numbers: `flower-fmnist` and `fdcr-cifar10`."""
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from .data import cifar10, fashion_mnist
+from .data.split import dirichlet
+from .models.lenet import lenet
+from .scenario import Task
+from .training import crop_and_flip, sgd
+
+__all__ = ["PRESETS", "PRESETS_SCALED"]
+
+#: By name, with fewer images and rounds than published, for a processor; the scale paper has all of them.
+PRESETS: Mapping[str, Task] = MappingProxyType(
+    {
+        # https://github.com/samuele-lolli/Aggregation-Federated-Learning-Analysis, a client's validation
+        # images left out. What the server holds is not the clients'.
+        "flower-fmnist": Task(
+            "flower-fmnist",
+            partial(fashion_mnist, n_train=12_100, n_test=2_000),
+            partial(lenet, filters=(16, 32), hidden=(128,)),
+            partial(sgd, lr=0.01, momentum=0.9),
+            batch_size=32,
+            n_clients=10,
+            n_per_round=10,
+            n_rounds=40,
+            augment=crop_and_flip,
+        ),
+        # FDCR, Huang et al., 2024, https://openreview.net/forum?id=9LOZ5rUYFp, table 4; its code is public.
+        "fdcr-cifar10": Task(
+            "fdcr-cifar10",
+            partial(cifar10, n_train=10_260, n_test=2_000),
+            partial(lenet, side=32, n_channels=3),
+            partial(sgd, lr=0.01, momentum=0.9),
+            partial(dirichlet, alpha=0.5),
+            epochs=5,
+            n_clients=10,
+            n_per_round=10,
+            n_rounds=30,
+            n_root=256,
+            augment=crop_and_flip,
+        ),
+    }
+)
+
+#: What they become at another scale.
+PRESETS_SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
+    {
+        ("flower-fmnist", "smoke"): {
+            "data": partial(fashion_mnist, n_train=400, n_test=100),
+            "n_clients": 10,
+        },
+        ("flower-fmnist", "paper"): {"data": partial(fashion_mnist, n_train=48_100)},
+        ("fdcr-cifar10", "smoke"): {"data": partial(cifar10, n_train=400, n_test=100), "n_clients": 10},
+        ("fdcr-cifar10", "paper"): {"data": cifar10, "epochs": 10.0, "n_rounds": 50},
+    }
+)
