@@ -3,8 +3,6 @@
 Squares are taken in float64: rows shorter than 1e-154 count as zero, and those longer than 1e154 are refused.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,7 +50,7 @@ def is_hidden(gram: Array, row: int, squared_distance: float) -> bool:
 def gram_around(rows: Rows, center: int) -> Array:
     """Return the dot products of all rows less one of them, which have the same distances, not hidden."""
     try:
-        return kernels.gram(replace(rows, base=rows.arrays[center]))
+        return kernels.gram(rows.around(center))
     except DataError:  # a file that its owner has changed since
         rows.refuse(np.arange(len(rows)) == center, "numbers that can no longer be read")
         raise

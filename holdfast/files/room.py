@@ -2,7 +2,7 @@
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ class Room:
         passes go over copies: so their number does not grow with that of the attackers.
         """
         if self.n_broken >= MOST_BROKEN:
-            rows = self.copies.instead_of(rows)
+            rows = replace(self.copies.instead_of(rows.unmixed), mixing=rows.mixing)
         self.n_passes += 1
         try:
             total = added(job, self._told(rows.dim, self.parts(rows, job, out)))
@@ -105,7 +105,7 @@ class Room:
 
     def n_workers(self, rows: Rows) -> int:
         """Return how many threads there is room for: at most two per core, as some wait for the disk."""
-        needed = max((len(rows) + 1) * CELL * rows.dtype.itemsize, READ_BYTES)
+        needed = max((rows.n_held + 1) * CELL * rows.dtype.itemsize, READ_BYTES)
         least = OWN + 4 * needed
         if self.memory < least:
             raise InputError(
@@ -125,7 +125,7 @@ class Room:
 
 def check_unchanged(rows: Rows) -> None:
     """Refuse the rows whose files were written to after they were opened: a pass may have seen both."""
-    rows.refuse(_changed(rows), CHANGED)
+    rows.unmixed.refuse(_changed(rows), CHANGED)
     for file in _files(rows.base or ()):
         file.check_own()
 

@@ -16,8 +16,8 @@ from .._support.threads import in_order
 from ..errors import InputError
 from ..updates.rows import CELL, Rows
 from . import pairs
-from ._forms import MEAN, RATIO, SUM, VOTE, Plan
-from ._network import comparators
+from ._forms import MEAN, NEAREST, RATIO, SUM, VOTE, Plan
+from ._network import comparators, sorters
 from .passes import Job, run
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "combine",
     "gram",
     "mean_ratio_trimmed",
+    "nearest_mean_among",
     "noise",
     "projections",
     "redirected",
@@ -67,16 +68,12 @@ def trimmed_mean(rows: Rows, *, n_trimmed: int, n_votes: int = 0) -> Pass:
 
 def trimmed_mean_among(rows: Rows, chosen: Array, *, n_trimmed: int) -> Pass:
     """Return the trimmed mean of the chosen rows. The others have no say, and count as trimmed everywhere."""
-    if not rows.explain:
-        return trimmed_mean(rows.select(chosen), n_trimmed=n_trimmed)
-    # The first rows are aggregated; the others come along only to be measured.
-    order = np.concatenate([chosen, np.setdiff1d(np.arange(len(rows)), chosen)])
-    reordered = rows.select(order)
-    seen = _sweep(reordered, _plan(MEAN, reordered, n_used=len(chosen), n_trimmed=n_trimmed))
-    assert seen.clients is not None
-    assert seen.clients.trimmed is not None
-    seen.clients.trimmed[len(chosen) :] = rows.dim
-    return replace(seen, clients=_reordered(seen.clients, np.argsort(order)))
+    return _among(rows, chosen, MEAN, n_trimmed)
+
+
+def nearest_mean_among(rows: Rows, chosen: Array, *, n_trimmed: int) -> Pass:
+    """Return the mean of the chosen rows' values less the 2 n_trimmed furthest from the median."""
+    return _among(rows, chosen, NEAREST, n_trimmed)
 
 
 def mean_ratio_trimmed(rows: Rows, *, n_trimmed: int, kappa: float) -> Pass:
@@ -116,7 +113,7 @@ def vote(rows: Rows, *, step: float) -> Pass:
 def gram(rows: Rows, *, beside: Array | None = None) -> Array:
     """Return the dot products of all pairs of rows, in float64; `beside` is one more, last row."""
     size = len(rows) + (beside is not None)
-    if rows.home is None and size > 2 * pairs.BLOCK:
+    if rows.home is None and rows.mixing is None and size > 2 * pairs.BLOCK:
         n_bad, products = pairs.gram(rows, _own(rows, beside))
         rows.refuse(n_bad)
     else:
@@ -179,7 +176,7 @@ def _plan(
         mode=mode,
         n_used=used,
         n_trimmed=n_trimmed,
-        pairs=comparators(used, n_trimmed),
+        pairs=sorters(used) if mode == NEAREST else comparators(used, n_trimmed),
         n_votes=n_votes,
         below=float(below),
         weights=NOTHING,
@@ -191,6 +188,20 @@ def _plan(
         needs_range=rows.explain or rows.dtype == np.float64,
         explain=rows.explain,
     )
+
+
+def _among(rows: Rows, chosen: Array, mode: int, n_trimmed: int) -> Pass:
+    """Return what comes of the chosen rows; if asked for, all are measured."""
+    others = np.setdiff1d(np.arange(len(rows)), chosen) if rows.explain else chosen[:0]
+    # The first rows are aggregated; the others come along only to be measured.
+    order = np.concatenate([chosen, others])
+    reordered = rows.select(order)
+    seen = _sweep(reordered, _plan(mode, reordered, n_used=len(chosen), n_trimmed=n_trimmed))
+    if seen.clients is None:
+        return seen
+    assert seen.clients.trimmed is not None
+    seen.clients.trimmed[len(chosen) :] = rows.dim
+    return replace(seen, clients=_reordered(seen.clients, np.argsort(order)))
 
 
 def _sweep(rows: Rows, plan: Plan) -> Pass:
@@ -206,7 +217,7 @@ def _sweep(rows: Rows, plan: Plan) -> Pass:
         squares=sums[0],
         dots=sums[1, :-1],
         opposed=opposed,
-        trimmed=trimmed if plan.mode in (MEAN, RATIO) else None,
+        trimmed=trimmed if plan.mode in (MEAN, RATIO, NEAREST) else None,
         consistency=consistency.reshape(4, -1).sum(axis=0),
     )
     return Pass(update, int(kept[0]), clients)

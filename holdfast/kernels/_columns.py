@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import WIDTH, clear, load, workspace
-from ._forms import RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
+from ._forms import NEAREST, RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
 from ._lanes import add_product, lane_sum, take, zeros
 from ._machine import compiled, inner, larger, smaller
+from ._nearest import nearest_mean
 from ._sums import measure
 
 __all__ = ["sweep"]
@@ -101,9 +102,13 @@ def aggregate(plan: Plan, work: Work, at: int, width: int, made: Made) -> None:
     else:
         first, last = plan.n_trimmed, plan.n_used - plan.n_trimmed
         sort(work.buffer, plan.pairs)
-        middle_mean(work.buffer, first, last, made.values)
+        if plan.mode == NEAREST:
+            nearest_mean(work.buffer, plan.n_used, last - first, made)
+        else:
+            middle_mean(work.buffer, first, last, made.values)
+            if plan.needs_range:
+                middle_range(work.buffer, first, last, made.low, made.high)
         if plan.needs_range:
-            middle_range(work.buffer, first, last, made.low, made.high)
             for c in range(WIDTH):
                 low, high = np.float64(made.low[c]), np.float64(made.high[c])
                 made.values[c] = smaller(larger(made.values[c], low), high)

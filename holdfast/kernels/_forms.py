@@ -9,7 +9,7 @@ __all__ = ["Found", "Made", "Plan", "Source", "Work"]
 Array = NDArray[Any]
 
 FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = range(4)
-MEAN, RATIO, SUM, VOTE = range(4)
+MEAN, RATIO, SUM, VOTE, NEAREST = range(5)
 
 
 class Source(NamedTuple):

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["comparators"]
+__all__ = ["comparators", "sorters"]
 
 
 @lru_cache(maxsize=64)
@@ -32,6 +32,16 @@ def comparators(n_rows: int, n_trimmed: int) -> NDArray[np.int64]:
             needed.append((low, high))
             wires[low], wires[high] = object(), object()
     return np.array(needed[::-1], dtype=np.int64).reshape(-1, 2)
+
+
+@lru_cache(maxsize=64)
+def sorters(n_rows: int) -> NDArray[np.int64]:
+    """Return (low, high) pairs of rows that bring all values into order.
+
+    >>> sorters(3).tolist()
+    [[0, 2], [0, 1], [1, 2]]
+    """
+    return np.array(_odd_even_merge(n_rows), dtype=np.int64).reshape(-1, 2)
 
 
 def _odd_even_merge(n: int) -> list[tuple[int, int]]:

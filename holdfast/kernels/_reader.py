@@ -35,6 +35,7 @@ class Reader:
     rows: Rows
     source: Source
     scattered: tuple[tuple[int, int], ...]  # (layer, row or BASE) of what does not lie in one piece
+    mixing: NDArray[np.float64] | None  # what the loops read are these sums of the rows
     # Each thread reads files into memory of its own, again and again: new memory costs as much as reading.
     local: threading.local = field(default_factory=threading.local, compare=False)
 
@@ -44,7 +45,7 @@ class Reader:
         columns = [*rows.arrays, *([rows.base] if rows.base is not None else [])]
         places = np.array([[_place(array) for array in arrays] for arrays in columns], dtype=np.uint64)
         addresses, kinds = places[:, :, 0].T, places[:, :, 1].T.astype(np.uint8)
-        n = len(rows)
+        n = len(rows.arrays)
         source = Source(
             np.ascontiguousarray(addresses[:, :n]),
             np.ascontiguousarray(kinds[:, :n]),
@@ -56,15 +57,16 @@ class Reader:
         scattered = [(int(layer), int(row)) for layer, row in np.argwhere(addresses == 0)]
         has_numbers = [layer.size > 0 for layer in rows.layout.layers]
         return cls(
-            rows,
+            rows.unmixed,
             source,
             tuple((layer, row if row < n else BASE) for layer, row in scattered if has_numbers[layer]),
+            rows.mixing,
         )
 
     @property
     def is_in_place(self) -> bool:
         """Whether nothing needs to be copied."""
-        return not self.scattered
+        return not self.scattered and self.mixing is None
 
     @cached_property
     def rows_by_layer(self) -> dict[int, list[int]]:
@@ -79,7 +81,29 @@ class Reader:
 
         What is read from a file lies in memory that the next call by the same thread fills anew.
         """
-        if self.is_in_place:
+        source, copies = self._sent(start, stop)
+        return (source, copies) if self.mixing is None else self._mixed(source, start, stop)
+
+    def _mixed(self, sent: Source, start: int, stop: int) -> tuple[Source, list[Array]]:
+        """Return the addresses of sums of the rows, and the sums; rows that are not finite are refused."""
+        from ._mixing import mix
+
+        assert self.mixing is not None
+        bad = np.zeros(len(self.rows), dtype=np.int64)
+        sums = np.empty((len(self.mixing), stop - start), dtype=self.rows.dtype)
+        mix(sent, self.mixing, start, stop, sums, bad)
+        self.rows.refuse(bad)
+        firsts = [(_place(row)[0] - start * sums.itemsize) % 2**64 for row in sums]
+        # As if the whole update lay there: the loops count from the first number of each layer.
+        skipped = self.source.offsets[:-1, None].astype(np.uint64) * np.uint64(sums.itemsize)
+        addresses = np.array(firsts, dtype=np.uint64) + skipped
+        kinds = np.full(addresses.shape, KINDS[sums.dtype.str[1:]], dtype=np.uint8)
+        no_base = sent.base_addresses[:0], sent.base_kinds[:0]
+        return Source(addresses, kinds, sent.offsets, sent.limits, *no_base), [sums]
+
+    def _sent(self, start: int, stop: int) -> tuple[Source, list[Array]]:
+        """Return the same of the rows as they were sent."""
+        if not self.scattered:
             return self.source, []
         addresses, base_addresses = self.source.addresses.copy(), self.source.base_addresses.copy()
         pieces = [(layer, inside) for layer, inside, _ in self.rows.pieces(start, stop)]

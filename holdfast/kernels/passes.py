@@ -95,7 +95,7 @@ def cells_at_once(rows: Rows, is_in_place: bool) -> int:
     if is_in_place:
         return CELLS_PER_TASK
     is_stored = any(not isinstance(array, np.ndarray) for arrays in rows.arrays for array in arrays[:1])
-    return max(1, min(4, READ_BYTES // ((len(rows) + 1) * CELL * rows.dtype.itemsize))) if is_stored else 1
+    return max(1, min(4, READ_BYTES // ((rows.n_held + 1) * CELL * rows.dtype.itemsize))) if is_stored else 1
 
 
 def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -> Part:

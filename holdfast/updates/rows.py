@@ -63,10 +63,11 @@ class Rows:
     explain: bool = False
     positions: tuple[int, ...] | None = None  # of a selection's rows among all
     home: Home | None = None  # None: here, in memory
+    mixing: NDArray[np.float64] | None = None  # [row, client]; if given, the rows are these sums of clients'
 
     def __len__(self) -> int:
         """Return the number of clients."""
-        return len(self.arrays)
+        return len(self.arrays if self.mixing is None else self.mixing)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Return all rows as one new matrix, for rules written in plain NumPy; refuse non-finite rows."""
@@ -86,6 +87,8 @@ class Rows:
 
     def block(self, start: int, stop: int) -> Array:
         """Return coordinates start to stop of every update, as a new (n_clients, stop - start) array."""
+        if self.mixing is not None:
+            return _sums(self.mixing, self.unmixed.block(start, stop))
         block = np.empty((len(self), stop - start), dtype=self.dtype)
         for layer, inside, at in self.pieces(start, stop):
             for row, arrays in enumerate(self.arrays):
@@ -105,6 +108,8 @@ class Rows:
         array([[0., 3.],
                [4., 7.]])
         """
+        if self.mixing is not None:
+            return _sums(self.mixing, self.unmixed.at(where))
         block = np.empty((len(self), len(where)), dtype=self.dtype)
         cuts, offsets = np.searchsorted(where, self.layout.offsets).tolist(), self.layout.offsets
         pieces = [
@@ -164,6 +169,8 @@ class Rows:
 
     def select(self, clients: Sequence[int] | NDArray[np.intp]) -> "Rows":
         """Return the rows of these clients only; what is wrong with one is told by its position here."""
+        if self.mixing is not None:
+            return replace(self, mixing=self.mixing[np.asarray(clients)])
         before = range(len(self)) if self.positions is None else self.positions
         return replace(
             self,
@@ -171,9 +178,37 @@ class Rows:
             positions=tuple(before[client] for client in clients),
         )
 
+    def mixed(self, weights: NDArray[np.float64]) -> "Rows":
+        """Return sums of the rows, one per row of weights. Each pass makes them on its way, piece by piece.
+
+        >>> rows_of(np.array([[1.0, 2.0], [3.0, 6.0]])).mixed(np.array([[0.5, 0.5]])).block(0, 2)
+        array([[2., 4.]])
+        """
+        known = self.mixing
+        mixing = weights if known is None else np.einsum("ij,jk->ik", weights, known)
+        return replace(self, mixing=np.ascontiguousarray(mixing, dtype=np.float64))
+
+    @property
+    def unmixed(self) -> "Rows":
+        """The clients' own rows, of which these may be sums."""
+        return self if self.mixing is None else replace(self, mixing=None)
+
+    @property
+    def n_held(self) -> int:
+        """How many rows a pass holds at a time: what it works on and, of sums, what they are made of."""
+        return len(self) + (0 if self.mixing is None else len(self.arrays))
+
+    def around(self, center: int) -> "Rows":
+        """Return all rows less one of them."""
+        if self.mixing is not None:
+            return replace(self, mixing=self.mixing - self.mixing[center])
+        return replace(self, base=self.arrays[center])
+
     def refuse(self, is_bad: Array, problem: str = "NaN, infinite or overflowing values") -> None:
-        """Raise NonFiniteError if any row is bad, naming all that are."""
+        """Raise NonFiniteError if any row is bad, naming all that are or have a part in it."""
         bad = np.flatnonzero(is_bad).tolist()
+        if self.mixing is not None:
+            bad = np.flatnonzero(self.mixing[bad].any(axis=0)).tolist()
         if bad:
             raise NonFiniteError(
                 tuple(self.positions[row] if self.positions else row for row in bad), problem
@@ -209,6 +244,15 @@ def rows_of(updates: Updates, *, explain: bool = False) -> Rows:
     if len(found) == 0:
         raise TooFewClientsError("a rule needs at least 1 client; got none")
     return found
+
+
+def _sums(weights: NDArray[np.float64], block: Array) -> Array:
+    """Return weighted sums of rows, in float64 and in the order of the rows, as the compiled loops add."""
+    sums = np.zeros((len(weights), block.shape[1]))
+    for column, row in zip(weights.T, block, strict=True):
+        used = column != 0
+        sums[used] += column[used, None] * row.astype(np.float64)
+    return sums.astype(block.dtype)
 
 
 def _read(sent: list[Any]) -> tuple[Layout, tuple[tuple[Array, ...], ...]]:
