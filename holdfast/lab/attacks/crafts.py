@@ -119,9 +119,9 @@ def neurotoxin(updates: Array, *, kept: float = 0.95, previous: Array | None = N
 
 
 def alie(updates: Array, *, z: float | None = None, benign: Array) -> Array:
-    """Return the honest mean shifted by z deviations, by default as far as a majority vote overlooks.
+    """Return the honest mean shifted by z deviations, as far as a majority vote overlooks. Untargeted.
 
-    "A little is enough", Baruch et al., 2019, https://arxiv.org/abs/1902.06156. Untargeted.
+    "A little is enough", Baruch et al., 2019, https://arxiv.org/abs/1902.06156
 
     >>> alie(np.zeros((1, 2)), z=0.5, benign=-np.array([[1.0, 2.0], [3.0, 2.0], [2.0, 5.0]])).round(4)
     array([[-1.5918, -2.2929]])
