@@ -54,7 +54,8 @@ def results_page(
     True
     """
     claims, experiments = document["claims"], document["experiments"]
-    is_single = not claims and len(experiments) == 1  # as a comparison is: it has no contents, no overview
+    # As a comparison is: it has no contents, no overview.
+    is_single = not claims and len(experiments) == 1 and not experiments[0].get("over_attacks")
     verdicts = dict.fromkeys([*SIGNS, *(claim["verdict"] for claim in claims)], 0)
     same: dict[tuple[str, str], list[Document]] = {}
     for claim in sorted(claims, key=lambda claim: bool(claim["verdict"] == "not measured")):
@@ -69,6 +70,7 @@ def results_page(
         is_single=is_single,
         has_claims=not is_single and (claims or document["scale"] is not None),
         data=_drawn(document),
+        n_runs=len(document["runs"]),
         worst_heads=HEADS,
         signs=SIGNS,
         verdicts=verdicts,
@@ -196,7 +198,9 @@ def _heat_maps(experiments: Sequence[Document]) -> list[dict[str, Any]]:
         defences = dict.fromkeys(defence for defence, _ in pairs)
         rows = [(defence, [pairs.get((defence, attack)) for attack in attacks]) for defence in defences]
         worst = {defence: worst_of(filter(None, cells)) for defence, cells in rows}
-        maps.append({"task": task, "attacks": attacks, "rows": rows, "worst": worst})
+        has_several = len([attack for attack in attacks if attack != "none"]) > 1
+        shown = {"task": task, "attacks": attacks, "rows": rows}
+        maps.append(shown | {"worst": worst if has_several else {}})
     return maps
 
 

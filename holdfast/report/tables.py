@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import InputError
 from ..paper.experiment import LAST
 from .grids import in_markdown, latex_table, markdown_table
+from .worst import worst_texts
 
 __all__ = [
     "SUFFIXES",
@@ -152,6 +153,8 @@ FORMATS: Mapping[str, Callable[[Experiment, str | None], str]] = MappingProxyTyp
 
 
 def _legend(experiment: Experiment, scale: str | None) -> str:
+    if experiment.get("over_attacks"):
+        return f"Means of the seeds after the last round. {experiment['note']}"
     printed_by = experiment.get("printed_by", "the paper")
     beside = "" if scale is None else f", at the scale {scale}; in brackets what {printed_by} prints"
     return (
@@ -163,8 +166,6 @@ def _legend(experiment: Experiment, scale: str | None) -> str:
 def _grid(experiment: Experiment) -> list[list[str]]:
     """Return the head and the rows; of attacks by the dozen, the worst of them for each defence."""
     if experiment.get("over_attacks"):
-        from .worst import worst_texts
-
         return worst_texts(experiment)
     rows = [[row, *map(_cell_text, cells)] for row, cells in cells_by_row(experiment)]
     return [["", *experiment["columns"]], *rows]
