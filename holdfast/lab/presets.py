@@ -17,7 +17,8 @@ __all__ = ["PRESETS", "PRESETS_SCALED"]
 PRESETS: Mapping[str, Task] = MappingProxyType(
     {
         # https://github.com/samuele-lolli/Aggregation-Federated-Learning-Analysis, a client's validation
-        # images left out. With a quarter of the images a round has a quarter of the steps, four times as long.
+        # images left out. With a quarter of the images a round has a quarter of the steps, four times as
+        # long.
         "flower-fmnist": Task(
             "flower-fmnist",
             partial(fashion_mnist, n_train=12_100, n_test=2_000),
