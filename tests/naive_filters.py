@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .naive import fedavg, wide
+from .naive import angles, clipped, fedavg, norms, wide
 
 
 def dnc(rows, n_malicious, samples=None, filtering=1.0):
@@ -15,6 +15,11 @@ def dnc(rows, n_malicious, samples=None, filtering=1.0):
         scores = (centred @ directions[0]) ** 2
         kept &= set(np.argsort(scores, kind="stable")[: len(rows) - int(np.ceil(filtering * n_malicious))])
     return fedavg(wide(rows)[sorted(kept)]) if kept else np.zeros(rows.shape[1])
+
+
+def flame(rows, params=0.0):
+    labels = hdbscan(angles(wide(rows) + params), min_cluster_size=len(rows) // 2 + 1, min_samples=1)
+    return fedavg(clipped(rows, np.median(norms(rows)))[labels == 0])
 
 
 def hdbscan(distances, min_cluster_size, min_samples):

@@ -10,6 +10,7 @@ RULES = [
     a.centered_clipping,
     a.dnc(n_malicious=2),
     a.fedavg,
+    a.flame(noise=0.0),
     a.fltrust,
     a.foolsgold,
     a.invariant(tau=0.3, alpha=0.25),

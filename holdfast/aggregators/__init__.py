@@ -4,6 +4,7 @@ from .and_mask import and_mask
 from .centered_clipping import centered_clipping
 from .dnc import dnc
 from .fedavg import fedavg
+from .flame import flame
 from .fltrust import fltrust
 from .foolsgold import foolsgold
 from .invariant import invariant
@@ -26,6 +27,7 @@ __all__ = [
     "centered_clipping",
     "dnc",
     "fedavg",
+    "flame",
     "fltrust",
     "foolsgold",
     "invariant",

@@ -9,7 +9,7 @@ from ..core import Aggregate
 from ..updates.rows import Rows
 from .outcome import weighted_sum
 
-__all__ = ["kept_note", "mean_of_kept"]
+__all__ = ["global_model", "kept_note", "mean_of_kept"]
 
 
 def mean_of_kept(
@@ -19,6 +19,19 @@ def mean_of_kept(
     client_weights = is_kept / max(1, is_kept.sum())
     notes = (kept_note(is_kept), *notes)
     return weighted_sum(rule, rows, client_weights, selected=is_kept, notes=notes, **said)
+
+
+def global_model(rows: Rows, params: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return the global model, flat, and a note if it is not known and counts as zero.
+
+    >>> from holdfast.updates import rows_of
+    >>> global_model(rows_of(np.ones((3, 2))), None)
+    (array([0., 0.]), ('the global model (params) is not known, and counts as zero',))
+    """
+    if params is None:
+        unknown = "the global model (params) is not known, and counts as zero"
+        return np.zeros(rows.dim, rows.dtype), (unknown,)
+    return rows.layout.flat(params, name="params"), ()
 
 
 def kept_note(is_kept: NDArray[np.bool_]) -> str:

@@ -25,6 +25,7 @@ RULES = {
     "centered_clipping": lambda rng, n: a.centered_clipping(radius=pick(rng, [None, 0.1, 100.0])),
     "dnc": lambda rng, n: a.dnc(n_malicious=some_attackers(rng, n), n_coordinates=pick(rng, [3, 10_000])),
     "fedavg": lambda rng, n: a.fedavg,
+    "flame": lambda rng, n: a.flame(noise=0.0),
     "fltrust": lambda rng, n: a.fltrust,
     "invariant": lambda rng, n: a.invariant(tau=pick(rng, TAUS), alpha=pick(rng, SHARES)),
     "krum": lambda rng, n: a.krum(n_malicious=some_attackers(rng, n)),

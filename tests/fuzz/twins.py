@@ -9,7 +9,7 @@ from .rounds import Round
 
 #: Rules that measure the length of each row.
 WITH_LENGTHS = {"centered_clipping", "fltrust", "norm_clipping", "rfa", "sparsefed", "weak_dp"}
-WITH_LENGTHS |= {"dnc", "krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
+WITH_LENGTHS |= {"dnc", "flame", "krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
 #: Squares are taken in float64: rows that are shorter count as zero.
 SHORTEST = 1e-154
 #: Rounding in sums over clients and coordinates in float64, relative to what is added up.
@@ -106,6 +106,13 @@ def expected_of_kept(ruled):
     return (kept.mean(axis=0), np.abs(kept).max(axis=0)) if len(kept) else np.zeros((2, ruled.rows.shape[1]))
 
 
+def expected_of_clipped(ruled):
+    """Return the mean of those who are kept, none of them longer than the median of all."""
+    limit, kept = np.median(naive.norms(ruled.rows)), ruled.rows[ruled.said.selected]
+    assert 2 * len(kept) > len(ruled.rows)
+    return naive.fedavg(naive.clipped(kept, limit)), np.abs(kept).max(axis=0)
+
+
 def expected_of_rfa(ruled):
     """Return the update itself, from which all rows together must be as near as from any other point."""
     rows, update, weights = ruled.rows, ruled.update, ruled.weights
@@ -156,6 +163,7 @@ def expected_of_sparsefed(ruled):
 EXPECTED = {
     "centered_clipping": expected_of_clipping,
     "dnc": expected_of_kept,
+    "flame": expected_of_clipped,
     "krum": expected_of_selected,
     "krum_trimmed_mean": expected_of_selected,
     "mean_variance_mask": expected_of_ratios,

@@ -23,6 +23,7 @@ OURS = {
     "centered_clipping": ((), (), (4, 9)),
     "dnc": ((), (), (2, 2)),
     "fedavg": (("plain averaging", "one client", "collusion", "sample counts"), (), (0, 0)),
+    "flame": ((), ("scale",), (4, 9)),
     "fltrust": ((), ("scale",), (9, 19)),
     "invariant": ((), ("scale",), (3, 5)),
     "krum": ((), (), (4, 9)),
