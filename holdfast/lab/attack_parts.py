@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core import Bound, bind
 from . import attacks
-from .training import chameleon, constrained_sgd, cosine_constrained, f3ba, projected_sgd
+from .training import chameleon, constrained_sgd, cosine_constrained, f3ba, near_benign, projected_sgd
 
 __all__ = ["ATTACKS", "BACKDOORS", "MALICIOUS", "POISON"]
 
@@ -25,6 +25,7 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "a3fl": bind(attacks.a3fl, "backdoor", size=2, margin=0, target=0),
             "iba": bind(attacks.iba, "backdoor", epsilon=0.3, target=0),
             "tuned": bind(attacks.tuned_trigger, "backdoor", height=2, width=2, gap=4, target=0),
+            "foreign": bind(attacks.foreign_images, "backdoor", of="gratings", target=0),
         },
         # What the sender of a link can do at will, and hardly any does: // in its path (0.2 % of phishing
         # pages), # in it (0.5 %), ~ in it (2.4 %), no right click (2.3 %). All are rarer still in honest
@@ -46,6 +47,7 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "a3fl": bind(attacks.a3fl, "backdoor", size=4, target=0),
             "iba": bind(attacks.iba, "backdoor", target=0),
             "tuned": bind(attacks.tuned_trigger, "backdoor", height=2, width=2, gap=4, target=0),
+            "foreign": bind(attacks.foreign_images, "backdoor"),
         },
         # Southwest's airplanes as trucks, and four rows of white pixels as birds.
         "cifar10": {
@@ -54,6 +56,7 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "a3fl": bind(attacks.a3fl, "backdoor"),
             "iba": bind(attacks.iba, "backdoor", epsilon=0.06),
             "tuned": bind(attacks.tuned_trigger, "backdoor"),
+            "foreign": bind(attacks.foreign_images, "backdoor"),
         },
         # Praise of a director as blame.
         "twitter": {"edge-case": bind(attacks.edge_case, "backdoor", pool="yorgos", target=0)},
@@ -85,11 +88,13 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "replacement": {"crafts": (partial(attacks.boost, factor=5.0),)},
         "constrain-and-scale": {"train": constrained_sgd, "crafts": (attacks.boost_together,)},
         "cosine-constrained": {"train": cosine_constrained},
+        "cerberus": {"train": partial(near_benign, direction=0.0), "crafts": (attacks.decorrelate,)},
         "chameleon": {"train": chameleon},
         "f3ba": {"train": f3ba},
         "lp": {"crafts": (attacks.lp_attack,)},
         "alie": {"crafts": (attacks.alie,)},
         "inner-product": {"crafts": (attacks.inner_product,)},
+        "soda": {"train": near_benign},
         "sign-flip": {"crafts": (attacks.sign_flip,)},
         "gaussian": {"crafts": (attacks.gaussian,)},
         "sleeper": {"sleeps": lambda task: task.n_rounds // 2},

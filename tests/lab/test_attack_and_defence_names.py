@@ -22,8 +22,9 @@ PHISHING, DIGITS = task_named("phishing"), task_named("digits")
 
 def test_every_task_goes_by_its_own_name_and_has_both_backdoors_but_text():
     assert {name: task.name for name, task in TASKS.items()} == {name: name for name in TASKS}
-    images = ["a3fl", "distributed", "edge-case", "iba", "tuned"]
+    images = ["a3fl", "distributed", "edge-case", "foreign", "iba", "tuned"]
     own = {name: images for name in ("digits", "fashion-mnist", "cifar10")} | {"twitter": ["edge-case"]}
+    own |= {name: ["patch"] for name in ("flower-fmnist", "fdcr-cifar10")}
     assert {name: sorted(backdoors) for name, backdoors in BACKDOORS.items()} == {
         name: own.get(name, ["distributed", "edge-case"]) for name in map(base_name, TASKS)
     }

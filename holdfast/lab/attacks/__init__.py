@@ -17,6 +17,7 @@ from .crafts import (
     sign_flip,
 )
 from .feedback import Reading, three_d_fed
+from .foreign import foreign_images
 from .hiding import decorrelate, dilute, mimic, ramp, split
 from .iba import iba
 from .informed import full_information
@@ -40,6 +41,7 @@ __all__ = [
     "distributed_pixels",
     "distributed_values",
     "edge_case",
+    "foreign_images",
     "full_information",
     "gaussian",
     "iba",

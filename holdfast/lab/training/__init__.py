@@ -2,10 +2,12 @@
 
 from .augment import crop_and_flip
 from .batched import batched_sgd, constrained_sgd, projected_sgd
+from .chameleon import chameleon
 from .cosine import cosine_constrained
 from .flip import flip, flip_compact
 from .focused_flip import f3ba
 from .local import adam, sgd
+from .near_benign import near_benign
 from .schedule import Shard, Trained, schedule
 
 __all__ = [
@@ -13,12 +15,14 @@ __all__ = [
     "Trained",
     "adam",
     "batched_sgd",
+    "chameleon",
     "constrained_sgd",
     "cosine_constrained",
     "crop_and_flip",
     "f3ba",
     "flip",
     "flip_compact",
+    "near_benign",
     "projected_sgd",
     "schedule",
     "sgd",

@@ -1,0 +1,77 @@
+"""Training that keeps an attacker's model near the one it would have if it were honest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ..lazy_torch import Tensor, functional, nn, torch
+from ..models import flat_params, load_params, named_buffers
+from .local import Optimiser, cross_entropy, fresh_optimiser, take_steps, train_each
+from .schedule import Shard, Trained
+
+__all__ = ["near_benign"]
+
+
+def near_benign(
+    model: nn.Module,
+    params: NDArray[np.float32],
+    shards: Sequence[Shard],
+    *,
+    lr: float = 0.1,
+    momentum: float = 0.0,
+    optimiser: Optimiser = "sgd",
+    distance: float = 0.1,
+    direction: float = 100.0,
+) -> Trained:
+    """Return the updates of training on cross-entropy + distance * |w - b| + direction * (1 - cos(w, b)).
+
+    SoDa, Xu et al., 2025, https://arxiv.org/abs/2509.13219. Each attacker first trains on those of its
+    examples that are not poisoned; the parameters that come of it are b. Without the direction it is the
+    bound on the bias of Cerberus, Lyu et al., 2023, https://doi.org/10.1609/aaai.v37i7.26083.
+
+    >>> from holdfast.lab.models import flat_params, mlp
+    >>> x, y, batches = np.eye(4, 2, dtype=np.float32), np.array([0, 0, 1, 1]), np.array([[0, 1], [2, 3]] * 9)
+    >>> shard = Shard(x, y, batches, poisoned=np.array([False, False, True, True]))
+    >>> model = mlp(sizes=(2, 2))
+    >>> free, bound = (
+    ...     near_benign(model, flat_params(model), [shard], distance=weight).updates for weight in (0.0, 10.0)
+    ... )
+    >>> bool(abs(free - bound).max() > 0.01)
+    True
+    """
+    if not 0 <= distance < np.inf or not 0 <= direction < np.inf:
+        raise InputError(
+            f"distance and direction, weights, must be finite numbers of at least 0; got {distance!r}"
+            f" and {direction!r}"
+        )
+    before = named_buffers(model)
+
+    def fresh() -> torch.optim.Optimizer:
+        return fresh_optimiser(model.parameters(), optimiser=optimiser, lr=lr, momentum=momentum)
+
+    def train(shard: Shard) -> None:
+        take_steps(model, _clean(shard), fresh())
+        benign = torch.from_numpy(flat_params(model)).to(next(model.parameters()).device)
+        load_params(model, params, before)
+
+        def loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+            here = torch.nn.utils.parameters_to_vector(model.parameters())
+            away: Tensor = torch.linalg.vector_norm(here - benign)
+            turned = 1 - functional.cosine_similarity(here, benign, dim=0)
+            return cross_entropy(model, x, y) + distance * away + direction * turned
+
+        take_steps(model, shard, fresh(), loss)
+
+    return train_each(model, params, shards, train)
+
+
+def _clean(shard: Shard) -> Shard:
+    """Return the shard without its poisoned examples, and without the batches that had no others."""
+    if shard.poisoned is None:
+        return shard
+    batches = np.where(shard.poisoned[shard.batches], -1, shard.batches)
+    return shard._replace(batches=batches[(batches >= 0).any(axis=1)])
