@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+import holdfast
 from holdfast import aggregators
 from holdfast.lab import TASKS
+from holdfast.lab.catalogue import list_choices
 from holdfast.paper.evidence import evidence
 from holdfast.paper.experiment import runs_folder
 from holdfast.paper.studies.store import list_studies, studies_folder
@@ -19,7 +21,8 @@ from holdfast.report.tables import claims_text, table_text
 from holdfast.runs.results import list_results
 
 ROOT = Path(__file__).parent.parent
-PAGES = tuple(ROOT / "docs" / name for name in ("results.md", "watch.md", "probe.md"))
+NAMES = ("results.md", "watch.md", "probe.md", "rules.md", "attacks.md")
+PAGES = tuple(ROOT / "docs" / name for name in NAMES)
 RESULTS = ROOT / "results"
 MARKED = re.compile(r"<!-- (\S+):start -->\n.*?<!-- \1:end -->\n", re.S)
 
@@ -44,12 +47,72 @@ def _text(name: str, found: dict[str, Any]) -> str:
             "probe-foretold": foretold_text,
         }
         return own[name]() if name in own else probes_text(name.removeprefix("probe-"))
+    if name in LISTS:
+        return LISTS[name]()
     if name.startswith("attacks-"):
         return attacks_text(found["experiments"], name.removeprefix("attacks-"))
     (experiment,) = [one for one in found["experiments"] if one["name"] == name]
     if name == "minorities":
         return minorities_text(experiment)
     return table_text(experiment, "markdown", scale=found["scale"])
+
+
+#: What a rule may ask for, in words.
+NEEDS = {
+    "weights": "sample counts",
+    "clients": "client ids",
+    "state": "memory",
+    "params": "the global model",
+    "reference": "data of the server's own",
+    "rng": "random numbers",
+}
+
+
+def rules_text() -> str:
+    """Return every rule with what it returns, what it needs, and its paper."""
+    rows = [["rule", "what it returns", "needs", "paper"], ["---"] * 4]
+    papers = {entry.name: entry for entry in list_choices("defences")}
+    for name in aggregators.__all__:
+        bound, entry = getattr(aggregators, name), papers[name]
+        needs = [word for asked, word in NEEDS.items() if bound.needs(asked)]
+        needs += [f"`{setting}`" for setting in bound.missing]
+        rows.append([f"`{name}`", entry.what, ", ".join(needs), _linked(entry.paper)])
+    return _table(rows)
+
+
+def clients_text() -> str:
+    """Return the defences that are more than a rule, and in which the clients or the server train."""
+    entries = [entry for entry in list_choices("defences") if entry.name not in aggregators.__all__]
+    rows = [["defence", "how it trains", "paper"], ["---"] * 3]
+    return _table(rows + [[f"`{entry.name}`", entry.what, _linked(entry.paper)] for entry in entries])
+
+
+def backdoors_text() -> str:
+    """Return every backdoor by name, with the tasks that have it."""
+    tasks: dict[tuple[str, str, str], list[str]] = {}
+    for entry in list_choices("attacks"):
+        if entry.tasks:
+            tasks.setdefault((entry.name, entry.what, entry.paper), []).append(entry.tasks[0])
+    rows = [["backdoor", "what it is", "on", "paper"], ["---"] * 4]
+    for (name, what, paper), own in tasks.items():
+        rows.append([f"`{name}`", what, ", ".join(own), _linked(paper)])
+    return _table(rows)
+
+
+def parts_text() -> str:
+    """Return all that can be joined to a backdoor, or stand alone."""
+    rows = [["part", "what attackers send, or do", "paper"], ["---"] * 3]
+    for entry in list_choices("attacks"):
+        if not entry.tasks and entry.name != "none":
+            rows.append([f"`{entry.name}`", entry.what, _linked(entry.paper)])
+    return _table(rows)
+
+
+def _linked(paper: str) -> str:
+    return f"[paper]({paper})" if paper else ""
+
+
+LISTS = {"rules": rules_text, "clients": clients_text, "backdoors": backdoors_text, "parts": parts_text}
 
 
 def attacks_text(experiments: list[dict[str, Any]], task: str) -> str:
@@ -112,7 +175,7 @@ def probes_text(which: str) -> str:
     }
     columns = {task: chosen[task] for task in TASKS if task in chosen}
     rows = [["rule", *columns], ["---", *["---:"] * len(columns)]]
-    for place, rule in enumerate(aggregators.__all__):
+    for place, rule in enumerate(name for name in aggregators.__all__ if name in holdfast.__all__):
         rows.append([rule, *(" / ".join(_means(one["rules"][place])) for one in columns.values())])
     if which == "WarmStart":
         epochs = (one["start"].partition("epochs=")[2].partition(".")[0] for one in columns.values())
@@ -191,7 +254,7 @@ def foretold_text() -> str:
 
 
 def _table(rows: list[list[str]]) -> str:
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n" for cells in rows)
 
 
 def _rank_correlation(first: Any, second: Any) -> float:
@@ -209,7 +272,7 @@ def _means(rule: dict[str, Any]) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    document = evidence(["all"], RESULTS)
+    document = evidence(["all", "worst_case"], RESULTS)
     for page in PAGES:
         page.write_text(filled(page.read_text(encoding="utf-8"), document), encoding="utf-8")
     draw_figures(document, ROOT / "docs" / "figures")
