@@ -6,9 +6,11 @@ from .chameleon import chameleon
 from .cosine import cosine_constrained
 from .flip import flip, flip_compact
 from .focused_flip import f3ba
+from .lead import lead_fl
 from .local import adam, sgd
 from .near_benign import near_benign
 from .schedule import Shard, Trained, schedule
+from .wbc import fl_wbc
 
 __all__ = [
     "Shard",
@@ -20,8 +22,10 @@ __all__ = [
     "cosine_constrained",
     "crop_and_flip",
     "f3ba",
+    "fl_wbc",
     "flip",
     "flip_compact",
+    "lead_fl",
     "near_benign",
     "projected_sgd",
     "schedule",
