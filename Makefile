@@ -8,6 +8,7 @@
 # make test-nvflare: the NVFlare example, in an environment of its own.
 # make docs: the tables of the stored results into docs, and the notebook of the tutorial.
 PYTHON ?= python3
+PARALLEL ?= -n auto --maxprocesses 4 --dist loadgroup
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
@@ -25,10 +26,10 @@ demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q $(PARALLEL)
 
 quick: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -m "not slow and not engines and not browser"
+	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not engines and not browser"
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES),--cases $(CASES)) --seed $(SEED)

@@ -15,6 +15,13 @@ if "HOLDFAST_DATA" in os.environ:
     os.environ["HOLDFAST_DATA"] = str(lay_out(Path(os.environ["HOLDFAST_DATA"])))
 
 
+def pytest_collection_modifyitems(items):
+    """Keep tests that start engines or a browser in one process: they would starve each other."""
+    for item in items:
+        if item.get_closest_marker("engines") or item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group("engines"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def compiled_loops():
     for dtype in (np.float32, np.float64):
