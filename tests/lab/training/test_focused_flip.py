@@ -9,16 +9,7 @@ from holdfast.lab.models import lstm, named_params
 from holdfast.lab.training import f3ba, sgd
 
 from .cases import NETWORKS, network, shards, small_mlp
-
-
-def poisoned_shard(shape, size=30):
-    """Return an attacker's examples, of which the last third has a trigger: large first values."""
-    (shard,) = shards(shape, [size])
-    poisoned = np.arange(size) >= 2 * size // 3
-    x = shard.x.copy()
-    x.reshape(size, -1)[poisoned, :2] = 9.0
-    y = np.where(poisoned, 0, shard.y)
-    return shard._replace(x=x, y=y, poisoned=poisoned)
+from .poisoned import poisoned_shard
 
 
 def last_update(params):
