@@ -7,6 +7,10 @@ from holdfast.updates import rows_of
 
 RULES = [
     a.and_mask(tau=0.3),
+    a.arc(n_malicious=2),
+    a.bucketing,
+    a.bulyan(n_malicious=1),
+    a.cached(momentum=0.5),
     a.centered_clipping,
     a.dnc(n_malicious=2),
     a.fedavg,
@@ -20,6 +24,7 @@ RULES = [
     a.median,
     a.multi_krum(n_malicious=2),
     a.multi_krum_cosine(n_malicious=2),
+    a.nnm(n_malicious=2),
     a.norm_clipping,
     a.rfa,
     a.rlr(threshold=3),

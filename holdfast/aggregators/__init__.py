@@ -1,6 +1,10 @@
 """Server rules, one file per method: clients' updates in, an Aggregate out."""
 
 from .and_mask import and_mask
+from .arc import arc
+from .bucketing import bucketing
+from .bulyan import bulyan
+from .cached import cached
 from .centered_clipping import centered_clipping
 from .dnc import dnc
 from .fedavg import fedavg
@@ -14,6 +18,7 @@ from .mean_variance_mask import mean_variance_mask
 from .median import median
 from .multi_krum import multi_krum
 from .multi_krum_cosine import multi_krum_cosine
+from .nnm import nnm
 from .norm_clipping import norm_clipping
 from .rfa import rfa
 from .rlr import rlr
@@ -24,6 +29,10 @@ from .weak_dp import weak_dp
 
 __all__ = [
     "and_mask",
+    "arc",
+    "bucketing",
+    "bulyan",
+    "cached",
     "centered_clipping",
     "dnc",
     "fedavg",
@@ -37,6 +46,7 @@ __all__ = [
     "median",
     "multi_krum",
     "multi_krum_cosine",
+    "nnm",
     "norm_clipping",
     "rfa",
     "rlr",

@@ -10,7 +10,15 @@ from .. import kernels
 from ..errors import DataError
 from ..updates.rows import Rows
 
-__all__ = ["clip_factors", "cosines", "distances_to_sum", "gram_around", "is_hidden", "squared_distances"]
+__all__ = [
+    "clear_distances",
+    "clip_factors",
+    "cosines",
+    "distances_to_sum",
+    "gram_around",
+    "is_hidden",
+    "squared_distances",
+]
 
 Array = NDArray[np.float64]
 
@@ -22,6 +30,20 @@ def squared_distances(gram: Array, part: slice = slice(None)) -> Array:
     """Return the squared distances of all rows, or of a part of them, from all rows."""
     squares = gram.diagonal()
     return np.maximum(squares[part, None] + squares[None, :] - 2 * gram[part], 0)
+
+
+def clear_distances(rows: Rows, n_nearest: int) -> Array:
+    """Return the squared distances of all rows from all rows, where rounding would hide them taken again.
+
+    They are then those around the row that is closest to its n_nearest, itself included.
+    """
+    gram = kernels.gram(rows)
+    distances = squared_distances(gram)
+    spreads = np.sort(distances, axis=1)[:, :n_nearest].mean(axis=1)
+    best = int(spreads.argmin())
+    if is_hidden(gram, best, spreads[best]):
+        return squared_distances(gram_around(rows, best))
+    return distances
 
 
 def cosines(gram: Array, part: slice = slice(None)) -> Array:

@@ -1,5 +1,6 @@
 """From a finished pass over the updates to what a rule returns."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,11 @@ import numpy as np
 from .. import kernels
 from ..core import Aggregate
 from ..diagnostics import Diagnostics
+from ..errors import InputError
+from ..updates.layout import Layout, Unfit, is_numbers, widened
 from ..updates.rows import Rows
 
-__all__ = ["measures", "outcome", "weighted_sum"]
+__all__ = ["in_form", "measured_against", "measures", "outcome", "weighted_sum"]
 
 
 def weighted_sum(
@@ -50,3 +53,38 @@ def measures(rows: Rows, seen: kernels.Pass) -> dict[str, Any]:
         "consistency": found.consistency,
         **trimmed,
     }
+
+
+def measured_against(rows: Rows, update: Any) -> dict[str, Any]:
+    """Return every client measured against an update, as fields; nothing if the rows do not ask for it.
+
+    Nor of an update that is not finite, which will not be applied.
+    """
+    if not rows.explain:
+        return {}
+    try:
+        flat = rows.layout.flat(update, name="update")
+    except InputError:
+        return {}
+    return measures(rows, kernels.combine(rows, np.zeros(len(rows)), beside=(1.0, flat)))
+
+
+def in_form(rule: str, layout: Layout, result: Any) -> Aggregate:
+    """Return what a rule gave, its update in the form of one; a user's rule may give it flat, or as lists."""
+    if not isinstance(result, Aggregate):
+        raise InputError(f"{rule} returned {type(result).__name__}; a rule returns Aggregate(update)")
+    update = result.update
+    try:
+        arrays = layout.accept(update)
+        if all(hasattr(part, "__array__") for part in ([update] if layout.is_single else update)):
+            return result
+        flat = np.concatenate([widened(array.reshape(-1), layout.compute_dtype) for array in arrays])
+    except Unfit as reason:
+        numbers = np.array(update, np.float64) if is_numbers(update) else update
+        flat = np.asarray(numbers) if hasattr(numbers, "__array__") else np.empty(0)
+        if flat.shape != (layout.dim,) or flat.dtype.kind != "f":
+            raise InputError(
+                f"{rule} returned an update that does not fit: {reason}; a rule returns"
+                " Aggregate(update) in the form of one client's update, or flat"
+            ) from None
+    return replace(result, update=layout.restored(np.ascontiguousarray(flat, dtype=layout.compute_dtype)))

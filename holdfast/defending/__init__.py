@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..aggregators import fedavg
+from ..aggregators.outcome import in_form
 from ..core import Aggregate, Memory, Rule, Watch, bind
 from ..errors import InputError, NonFiniteError, TooFewClientsError
 from ..updates.counts import balanced_counts
 from ..updates.forms import BUFFERS
-from ..updates.layout import Layout, NotFiniteError, Unfit, is_numbers, widened
+from ..updates.layout import NotFiniteError, Unfit, widened
 from ..watching import N_HEARD, Watched
 from .measuring import measured
 from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
@@ -159,7 +160,7 @@ def _ruled(
             ready = capped(ready, balanced_counts)
         given = {"weights": ready.weights, "clients": found.clients, "state": memory.rule}
         try:
-            result = _in_form(bound, found.rows.layout, bound.run(found.rows, **given, **inputs))
+            result = in_form(bound.name, found.rows.layout, bound.run(found.rows, **given, **inputs))
             said = measured(bound.name, found.rows, result)
         except NonFiniteError as error:  # found on the way: the rule runs once more without them
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
@@ -197,24 +198,3 @@ def _reference(found: Screened, reference: Any) -> Any:
     except Unfit as reason:
         raise InputError(f"reference must have the form of an update: {reason}") from None
     return params[0] if found.form.layout.is_single else params
-
-
-def _in_form(bound: Rule, layout: Layout, result: Any) -> Aggregate:
-    """Return what a rule gave, its update in the form of one; a user's rule may give it flat, or as lists."""
-    if not isinstance(result, Aggregate):
-        raise InputError(f"{bound.name} returned {type(result).__name__}; a rule returns Aggregate(update)")
-    update = result.update
-    try:
-        arrays = layout.accept(update)
-        if all(hasattr(part, "__array__") for part in ([update] if layout.is_single else update)):
-            return result
-        flat = np.concatenate([widened(array.reshape(-1), layout.compute_dtype) for array in arrays])
-    except Unfit as reason:
-        numbers = np.array(update, np.float64) if is_numbers(update) else update
-        flat = np.asarray(numbers) if hasattr(numbers, "__array__") else np.empty(0)
-        if flat.shape != (layout.dim,) or flat.dtype.kind != "f":
-            raise InputError(
-                f"{bound.name} returned an update that does not fit: {reason}; a rule returns"
-                " Aggregate(update) in the form of one client's update, or flat"
-            ) from None
-    return replace(result, update=layout.restored(np.ascontiguousarray(flat, dtype=layout.compute_dtype)))

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..aggregators.outcome import measures
+from ..aggregators.outcome import measured_against, measures
 from ..core import Aggregate
 from ..diagnostics import Diagnostics
-from ..errors import InputError
 from ..updates.rows import Rows
 
 __all__ = ["measured", "trimmed_at_each_end"]
@@ -35,11 +34,10 @@ def measured(name: str, rows: Rows, result: Aggregate) -> Diagnostics:
     told = (said.norms, said.cosines, said.opposed_share, said.consistency)
     if not rows.explain or all(part is not None for part in told):
         return said
-    try:
-        update = rows.layout.flat(result.update, name="update")
-    except InputError:  # it is not finite, and will not be applied
+    found = measured_against(rows, result.update)
+    if not found:
         return said
-    found = measures(rows, kernels.combine(rows, np.zeros(len(rows)), beside=(1.0, update)))
+    update = rows.layout.flat(result.update, name="update")
     found["kept_fraction"] = np.count_nonzero(update) / rows.dim
     n_trimmed = trimmed_at_each_end(rows, update)
     if n_trimmed:

@@ -15,10 +15,13 @@ Array = NDArray[Any]
 
 
 @compiled
-def mix(source: Source, weights: Array, start: int, stop: int, out: Array, bad: Array) -> None:
+def mix(
+    source: Source, weights: Array, parts: Array, ends: Array, start: int, stop: int, out: Array, bad: Array
+) -> None:
     """Fill `out` with sums of the rows over columns start to stop, one sum per row of weights.
 
-    Added up in float64, in the order of the rows, so that blocks and tasks change nothing.
+    `parts` are the rows that have a weight in the first sum, in the second, and so on; `ends` says where one
+    sum's end. Added up in float64, in the order of the rows, so that blocks and tasks change nothing.
     """
     work = workspace(source)
     sums = np.empty(WIDTH)
@@ -27,10 +30,8 @@ def mix(source: Source, weights: Array, start: int, stop: int, out: Array, bad: 
         load(source, at, width, work, bad)
         for i in range(weights.shape[0]):
             clear(sums)
-            for row in range(weights.shape[1]):
-                weight, first = weights[i, row], np.uint64(row * WIDTH)
-                if weight == 0:
-                    continue
+            for part in range(ends[i - 1] if i > 0 else 0, ends[i]):
+                weight, first = weights[i, parts[part]], np.uint64(parts[part] * WIDTH)
                 for c in range(WIDTH):
                     column = np.uint64(c)
                     sums[column] += weight * np.float64(work.buffer[first + column])

@@ -76,6 +76,13 @@ class Reader:
             found.setdefault(layer, []).append(row)
         return found
 
+    @cached_property
+    def parts_of_sums(self) -> tuple[Array, Array]:
+        """The rows that have a part in each sum, one sum after the other, and where each sum's end."""
+        assert self.mixing is not None
+        sums, parts = np.nonzero(self.mixing)
+        return parts, np.searchsorted(sums, np.arange(len(self.mixing)), side="right")
+
     def at(self, start: int, stop: int) -> tuple[Source, list[Array]]:
         """Return the addresses for coordinates start to stop, and the copies that must live as long.
 
@@ -91,7 +98,7 @@ class Reader:
         assert self.mixing is not None
         bad = np.zeros(len(self.rows), dtype=np.int64)
         sums = np.empty((len(self.mixing), stop - start), dtype=self.rows.dtype)
-        mix(sent, self.mixing, start, stop, sums, bad)
+        mix(sent, self.mixing, *self.parts_of_sums, start, stop, sums, bad)
         self.rows.refuse(bad)
         firsts = [(_place(row)[0] - start * sums.itemsize) % 2**64 for row in sums]
         # As if the whole update lay there: the loops count from the first number of each layer.
