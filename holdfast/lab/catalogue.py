@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from .. import aggregators
-from ..core import Bound
+from ..core import Bound, bind
 from .attack_names import attack_named
 from .attack_parts import ATTACKS, BACKDOORS, POISON
 from .choices import NUMBERS, numbers_of
@@ -146,12 +146,15 @@ def _defences() -> Iterator[Choice]:
         settings = {**dict(rule.settings), **required}
         settings |= _exceptions(name, settings)
         yield Choice(name, _sentence(rule), settings, paper=_paper(rule))
-    tasks = [task for task in TASKS.values() if not task.model.needs("vectors")]  # the others are text
     for name, train in CLIENT_SIDE.items():
+        # Who makes examples makes them in numbers, not in text.
+        is_any = not bind(train, "training").needs("span")
+        tasks = [task for task in TASKS.values() if is_any or not task.model.needs("vectors")]
         defences = [defence_named(name, task, Attack()) for task in tasks]
         by_task = [[defence.train, defence.predict] for defence in defences]
         shared = _shared(map(_named_settings, by_task))
-        yield Choice(name, _sentence(train), shared, tuple(task.name for task in tasks), _paper(train))
+        limits = () if is_any else tuple(task.name for task in tasks)
+        yield Choice(name, _sentence(train), shared, limits, _paper(train))
 
 
 def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The defences that have a name: what `holdfast run` puts together with a task.
 
-"factions+invariant" is the rule `invariant` under the watch `factions`.
+"factions+invariant" is the rule `invariant` under the watch `factions`, "nnm+krum" is `krum` behind `nnm`,
+"lead_fl+krum" is `krum` with honest clients who train by `lead_fl`.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,8 +12,9 @@ from typing import Any
 from .. import aggregators
 from .._support.counting import whole_share
 from .._support.lookup import nearest
+from .._support.signatures import is_in_front
 from ..aggregators.invariant import PUBLISHED
-from ..core import Watch, bind
+from ..core import Rule, Watch, bind
 from ..errors import InputError
 from ..watching import factions
 from .attack_names import fitted, pace_of
@@ -20,21 +22,27 @@ from .inference import confident
 from .own import Own, named_in
 from .scenario import Attack, Defence, Task
 from .tasks import base_name
-from .training import flip, flip_compact
+from .training import fl_wbc, flip, flip_compact, lead_fl
 
-__all__ = ["CLIENT_SIDE", "WATCHES", "defence_named", "ruled_by", "watched_by"]
+__all__ = ["CLIENT_SIDE", "FRONTS", "WATCHES", "defence_named", "ruled_by", "watched_by"]
 
-#: The defences in which honest clients do their part: how they train.
-CLIENT_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType({"flip": flip_compact, "flip_full": flip})
+#: The defences in which honest clients do their part: how they train. Alone, with plain averaging.
+CLIENT_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {"fl_wbc": fl_wbc, "flip": flip_compact, "flip_full": flip, "lead_fl": lead_fl}
+)
 
-#: The watches over the clients, the part before the + in a defence's name.
+#: The rules that work in front of another, any number of them before the rule in a defence's name.
+FRONTS = tuple(name for name in aggregators.__all__ if getattr(aggregators, name).inner is not None)
+
+#: The watches over the clients, the first part of a defence's name.
 WATCHES: Mapping[str, Watch] = MappingProxyType({"factions": factions})
 
 
 def defence_named(name: str, task: Task, attack: Attack, *, own: Own | None = None) -> Defence:
     """Return the rule of this name, which assumes as many attackers as there are on average.
 
-    What stands before a + is a watch over the clients. Both may be the user's `own`.
+    What stands before a + is a watch over the clients, how they train, or a rule in front of what follows.
+    All but how they train may be the user's `own`.
 
     >>> from holdfast.lab import task_named
     >>> task = task_named("phishing")
@@ -42,12 +50,21 @@ def defence_named(name: str, task: Task, attack: Attack, *, own: Own | None = No
     krum(n_malicious=4)
     >>> defence_named("factions+median", task, attack_named("none", task)).watch.name
     'factions'
+    >>> defence_named("nnm+krum", task, attack_named("edge-case", task)).aggregate
+    nnm(n_malicious=4, rule=krum(n_malicious=4))
     """
-    watch, plus, rule = name.rpartition("+")
-    if plus:
-        _watch(watch, own)  # what stands before the rule is wrong first
-    defence = _own_defence(rule, task, attack, own) or _ruled(rule.replace("-", "_"), task, attack, own)
-    return watched_by(watch, defence, own=own) if plus else defence
+    first, plus, rest = name.partition("+")
+    if not plus:
+        return _own_defence(name, task, attack, own) or _ruled(name.replace("-", "_"), task, attack, own)
+    front = _front(first, own)
+    if front is None and first.replace("-", "_") not in CLIENT_SIDE:
+        _watch(first, own)  # what stands before the rule is wrong first
+    behind = defence_named(rest, task, attack, own=own)
+    if front is not None:
+        return _in_front(*front, behind, _expected(task, attack))
+    if first.replace("-", "_") in CLIENT_SIDE:
+        return _client_side(first.replace("-", "_"), task, behind)
+    return watched_by(first, behind, own=own)
 
 
 def watched_by(watch: str | Watch, defence: Defence, *, own: Own | None = None) -> Defence:
@@ -67,11 +84,34 @@ def _watch(name: str, own: Own | None) -> tuple[str, Watch]:
     known = {**WATCHES, **({} if own is None else own.watches)}
     plain = name if own is None else own.plain_name(name)
     if plain not in known:
+        owned = {} if own is None else own.rules
+        fronts = [*(one for one, rule in owned.items() if is_in_front(rule.function, "rule")), *FRONTS]
         raise InputError(
-            f"no watch {name!r}; {nearest(name, known)}There are: {', '.join(known)}. A defence has at"
-            " most one, before its rule: factions+invariant"
+            f"no watch {name!r}; {nearest(name, [*known, *fronts])}There are: {', '.join(known)}. A defence"
+            f" has at most one, before its rule: factions+invariant. Between them, {', '.join(fronts)} may"
+            " work in front of the rule: factions+nnm+invariant"
         )
     return plain, known[plain]
+
+
+def _front(name: str, own: Own | None) -> tuple[str, Rule] | None:
+    """Return the rule of this name that works in front of another, without the module before it, if any."""
+    if own is not None and (rule := own.rules.get(own.plain_name(name))) is not None:
+        plain = own.plain_name(name)
+        if is_in_front(rule.function, "rule"):
+            _check_one_meaning(name, plain, own)
+            return plain, rule
+    ours = name.replace("-", "_")
+    return (ours, getattr(aggregators, ours)) if ours in FRONTS else None
+
+
+def _in_front(name: str, rule: Rule, behind: Defence, expected: Mapping[str, Any]) -> Defence:
+    """Return the defence with a rule in front of its own."""
+    if behind.watch is not None:
+        watch, _, rest = behind.name.partition("+")
+        raise InputError(f"a watch comes first in a defence's name: {watch}+{name}+{rest}")
+    chosen = bind(fitted(rule, "rule", expected), "rule", rule=behind.aggregate)
+    return replace(behind, name=f"{name}+{behind.name}", aggregate=chosen)
 
 
 def ruled_by(rule: Any, task: Task, attack: Attack, *, name: str | None = None) -> Defence:
@@ -82,11 +122,11 @@ def ruled_by(rule: Any, task: Task, attack: Attack, *, name: str | None = None) 
     >>> ruled_by(multi_krum, TASKS["digits"], Attack("some", 10)).aggregate
     multi_krum(n_malicious=4, n_selected=None, weighted=False)
     """
-    bound = bind(rule, "rule")
-    expected = {
-        setting: value for setting, value in _expected(task, attack).items() if setting in bound.missing
-    }
-    return Defence(name or bound.name, bind(bound, "rule", **expected))
+    bound = bind(rule, "rule").filled(_expected(task, attack))
+    names, behind = [bound.name], bound.inner
+    while behind is not None:
+        names, behind = [*names, behind.name], behind.inner
+    return Defence(name or "+".join(names), bound)
 
 
 def _own_defence(name: str, task: Task, attack: Attack, own: Own | None) -> Defence | None:
@@ -95,11 +135,16 @@ def _own_defence(name: str, task: Task, attack: Attack, own: Own | None) -> Defe
         return None
     plain = own.plain_name(name)
     rule, defence = own.rules.get(plain), named_in(own.defences, plain)
-    if (rule or defence) and plain == name and name in {*aggregators.__all__, *CLIENT_SIDE}:
+    if rule or defence:
+        _check_one_meaning(name, plain, own)
+    return ruled_by(rule, task, attack, name=plain) if rule else defence
+
+
+def _check_one_meaning(name: str, plain: str, own: Own) -> None:
+    if plain == name and name in {*aggregators.__all__, *CLIENT_SIDE}:
         raise InputError(
             f"{name!r} is in {own.where} and in holdfast: write {own.module}.{name}, or rename it there"
         )
-    return ruled_by(rule, task, attack, name=plain) if rule else defence
 
 
 def _expected(task: Task, attack: Attack) -> dict[str, int]:
@@ -111,7 +156,7 @@ def _expected(task: Task, attack: Attack) -> dict[str, int]:
 def _ruled(name: str, task: Task, attack: Attack, own: Own | None) -> Defence:
     """Return a defence without a watch."""
     if name in CLIENT_SIDE:
-        return _client_side(name, task)
+        return replace(_client_side(name, task, Defence()), name=name)
     if name in WATCHES:
         raise InputError(f"{name} is a watch, which needs a rule beside it: {name}+fedavg, for example")
     if name not in aggregators.__all__:
@@ -127,10 +172,14 @@ def _ruled(name: str, task: Task, attack: Attack, own: Own | None) -> Defence:
     return Defence(name, fitted(getattr(aggregators, name), "rule", settings))
 
 
-def _client_side(name: str, task: Task) -> Defence:
-    """Return plain averaging of clients who train in a way of their own, and a model that may decline."""
+def _client_side(name: str, task: Task, defence: Defence) -> Defence:
+    """Return the defence with honest clients who train in a way of their own."""
+    if defence.train is not None:
+        raise InputError(f"honest clients train in one way; {name}+{defence.name} names two")
+    train, named = CLIENT_SIDE[name], replace(defence, name=f"{name}+{defence.name}")
+    if train not in (flip, flip_compact):
+        return replace(named, train=fitted(train, "training", pace_of(task)))
     if task.model.needs("vectors"):
         raise InputError(f"{name} inverts triggers in numbers; {task.name} is text, for which there is none")
-    train = CLIENT_SIDE[name]
     pace = {} if train is flip else pace_of(task)  # flip trains by Adam, at a pace of its own
-    return Defence(name, train=fitted(train, "training", pace), predict=confident)
+    return replace(named, train=fitted(train, "training", pace), predict=confident)  # which may decline

@@ -20,7 +20,10 @@ def test_every_defence_is_listed_with_every_setting():
     assert set(entries) == {*aggregators.__all__, *CLIENT_SIDE}
     for name, settings in entries.items():
         if name in CLIENT_SIDE:
-            assert {"confident.threshold", f"{CLIENT_SIDE[name].__name__}.stamped"} <= set(settings)
+            train = CLIENT_SIDE[name]
+            keywords = set(inspect.getfullargspec(train).kwonlyargs) - set(ROLES["training"].inputs)
+            assert {f"{train.__name__}.{keyword}" for keyword in keywords} <= set(settings)
+            assert ("confident.threshold" in settings) == ("flip" in name)
             continue
         keywords = inspect.getfullargspec(getattr(aggregators, name).function).kwonlyargs
         assert set(settings) == set(keywords) - set(ROLES["rule"].inputs)
@@ -88,7 +91,7 @@ def test_the_table_has_a_line_for_each_and_an_example(kind):
 def test_every_rule_is_listed_with_its_paper():
     papers = {entry["name"]: entry["paper"] for entry in list_choices("defences")}
     assert papers["krum"] == "https://arxiv.org/abs/1703.02757"
-    assert all(paper.startswith("https://") for name, paper in papers.items() ), papers
+    assert all(paper.startswith("https://") for name, paper in papers.items()), papers
 
 
 def test_what_cannot_be_listed_is_a_wrong_use():

@@ -6,7 +6,6 @@ from holdfast import InputError, aggregators, factions
 from holdfast.lab import (
     ATTACKS,
     BACKDOORS,
-    CLIENT_SIDE,
     SCALES,
     TASKS,
     attack_named,
@@ -14,7 +13,7 @@ from holdfast.lab import (
     task_named,
 )
 from holdfast.lab.models import lstm
-from holdfast.lab.scenario import Attack
+from holdfast.lab.scenario import Attack, Defence
 from holdfast.lab.tasks import base_name
 
 PHISHING, DIGITS = task_named("phishing"), task_named("digits")
@@ -24,7 +23,9 @@ def test_every_task_goes_by_its_own_name_and_has_both_backdoors_but_text():
     assert {name: task.name for name, task in TASKS.items()} == {name: name for name in TASKS}
     images = ["a3fl", "distributed", "edge-case", "foreign", "iba", "tuned"]
     own = {name: images for name in ("digits", "fashion-mnist", "cifar10")} | {"twitter": ["edge-case"]}
-    own |= {name: ["patch"] for name in ("flower-fmnist", "fdcr-cifar10")}
+    own |= {name: ["patch"] for name in ("flower-fmnist", "fdcr-cifar10")} | {
+        "cifar10-semantic": ["semantic"]
+    }
     assert {name: sorted(backdoors) for name, backdoors in BACKDOORS.items()} == {
         name: own.get(name, ["distributed", "edge-case"]) for name in map(base_name, TASKS)
     }
@@ -163,7 +164,24 @@ def test_flip_takes_the_pace_of_the_task():
     assert (settings["lr"], settings["momentum"]) == (0.1, 0.9)
 
 
-@pytest.mark.parametrize("name", CLIENT_SIDE)
+@pytest.mark.parametrize("name", ["fl_wbc", "lead_fl"])
+def test_other_client_side_defences_are_for_text_too_at_its_pace(name):
+    tweets = task_named("twitter")
+    defence = defence_named(name, tweets, Attack())
+    settings = dict(defence.train.settings)
+    assert (settings["optimiser"], settings["lr"]) == ("adam", 2e-3)
+    assert defence.predict == Defence().predict
+
+
+def test_clients_who_train_in_their_own_way_may_stand_before_any_defence():
+    defence = defence_named("lead-fl+factions+krum", DIGITS, Attack("some", 10))
+    assert defence.name == "lead_fl+factions+krum"
+    assert (defence.train.name, defence.watch.name, defence.aggregate.name) == ("lead_fl", "factions", "krum")
+    with pytest.raises(InputError, match=r"train in one way; lead_fl\+flip names two"):
+        defence_named("lead_fl+flip", DIGITS, Attack())
+
+
+@pytest.mark.parametrize("name", ["flip", "flip_full"])
 def test_flip_says_that_it_is_not_for_text(name):
     with pytest.raises(InputError, match="tweets is text"):
         defence_named(name, replace(PHISHING, name="tweets", model=lstm), Attack())
