@@ -32,3 +32,10 @@ def foolsgold(rows, confidence=1.0, clients=None, memory=None):
     weights = dict(zip(memory, foolsgold_weights(list(memory.values()), confidence), strict=True))
     own = wide([weights[client] for client in clients])
     return (own / own.sum() if own.any() else own) @ wide(rows)
+
+
+def cached(rows, clients, memory, momentum, rule):
+    """Return the rule's update of all momenta; `memory`, momenta by id, is brought up to date."""
+    for client, row in zip(clients, wide(rows), strict=True):
+        memory[client] = (1 - momentum) * memory.get(client, 0) + momentum * row
+    return rule(np.array(list(memory.values())))
