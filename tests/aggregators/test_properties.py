@@ -162,6 +162,7 @@ def test_mask_rules_depend_on_the_origin():
 
 TWINS = {
     "and_mask": lambda u, r: naive.and_mask(u, 0.3),
+    "cached": lambda u, r: 0.5 * naive.trimmed_mean(u, 0.25),
     "centered_clipping": lambda u, r: naive.centered_clipping(u, 1.5, 3, r),
     "dnc": lambda u, r: naive_filters.dnc(u, 2),
     "fedavg": lambda u, r: naive.fedavg(u, range(1, 10)),
