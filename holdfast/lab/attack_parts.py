@@ -7,7 +7,15 @@ from typing import Any
 
 from ..core import Bound, bind
 from . import attacks
-from .training import chameleon, constrained_sgd, cosine_constrained, f3ba, near_benign, projected_sgd
+from .training import (
+    anticipate,
+    chameleon,
+    constrained_sgd,
+    cosine_constrained,
+    f3ba,
+    near_benign,
+    projected_sgd,
+)
 
 __all__ = ["ATTACKS", "BACKDOORS", "MALICIOUS", "POISON"]
 
@@ -58,6 +66,8 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "tuned": bind(attacks.tuned_trigger, "backdoor"),
             "foreign": bind(attacks.foreign_images, "backdoor"),
         },
+        # Cars that are green, have racing stripes or stand before a striped wall, as birds.
+        "cifar10-semantic": {"semantic": bind(attacks.edge_case, "backdoor", pool="cars", target=2)},
         # Praise of a director as blame.
         "twitter": {"edge-case": bind(attacks.edge_case, "backdoor", pool="yorgos", target=0)},
         # As published: a white corner as trousers, and two rows of six white pixels as birds.
@@ -71,9 +81,7 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
 #: The share of clients that attack, and of poisoned examples that each adds to its own, where it is not a
 #: fifth and a half. (Published with a distributed trigger: 5 in 64, of which digits learn nothing.)
 MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
-POISON: Mapping[str, float] = MappingProxyType(
-    {"twitter": 0.25, "flower-fmnist": 0.18, "fdcr-cifar10": 1.0}
-)
+POISON: Mapping[str, float] = MappingProxyType({"twitter": 0.25, "flower-fmnist": 0.18, "fdcr-cifar10": 1.0})
 
 
 #: What the other parts of an attack's name set in it; crafts are applied in the order of the name.
@@ -89,6 +97,7 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "constrain-and-scale": {"train": constrained_sgd, "crafts": (attacks.boost_together,)},
         "cosine-constrained": {"train": cosine_constrained},
         "cerberus": {"train": partial(near_benign, direction=0.0), "crafts": (attacks.decorrelate,)},
+        "anticipate": {"train": anticipate},
         "chameleon": {"train": chameleon},
         "f3ba": {"train": f3ba},
         "lp": {"crafts": (attacks.lp_attack,)},

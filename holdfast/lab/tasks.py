@@ -10,6 +10,7 @@ from .._support.lookup import nearest
 from ..errors import InputError
 from .data import (
     cifar10,
+    cifar10_cars,
     dialect,
     digits,
     fashion_mnist,
@@ -106,12 +107,27 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             name: replace(_PLAIN[base], name=name, minority=minority)
             for name, (base, minority) in _MINORITIES.items()
         },
+        # The images of the semantic backdoor are training images of cifar10: here no honest client has them.
+        "cifar10-semantic": replace(
+            _PLAIN["cifar10"], name="cifar10-semantic", data=partial(cifar10_cars, n_test=2_000)
+        ),
         **PRESETS,
     }
 )
 
 #: How large a run is: just large enough to see that it works, measurable on a processor, as in the paper.
 SCALES = ("smoke", "cpu", "paper")
+
+_CIFAR10_PAPER: Mapping[str, Any] = MappingProxyType(
+    {
+        "model": resnet18,
+        "train": partial(sgd, lr=0.01),
+        "epochs": 1.0,
+        "batch_size": 64,
+        "n_rounds": 300,
+        "augment": crop_and_flip,
+    }
+)
 
 #: What a task becomes at another scale than cpu, at which TASKS are written down.
 SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
@@ -122,15 +138,12 @@ SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
             "data": partial(cifar10, n_train=1_000, n_test=200),
             "model": partial(cifar_cnn, widths=(4, 8, 8)),
         },
-        ("cifar10", "paper"): {
-            "data": cifar10,
-            "model": resnet18,
-            "train": partial(sgd, lr=0.01),
-            "epochs": 1.0,
-            "batch_size": 64,
-            "n_rounds": 300,
-            "augment": crop_and_flip,
+        ("cifar10", "paper"): {"data": cifar10, **_CIFAR10_PAPER},
+        ("cifar10-semantic", "smoke"): {
+            "data": partial(cifar10_cars, n_train=1_000, n_test=200),
+            "model": partial(cifar_cnn, widths=(4, 8, 8)),
         },
+        ("cifar10-semantic", "paper"): {"data": cifar10_cars, **_CIFAR10_PAPER},
         ("twitter", "smoke"): {
             "data": partial(twitter, n_train=1_000, n_test=200),
             "model": partial(lstm, hidden=8),

@@ -12,6 +12,7 @@ from holdfast.lab import (
     defence_named,
     task_named,
 )
+from holdfast.lab.defence_names import ruled_by
 from holdfast.lab.models import lstm
 from holdfast.lab.scenario import Attack, Defence
 from holdfast.lab.tasks import base_name
@@ -22,10 +23,8 @@ PHISHING, DIGITS = task_named("phishing"), task_named("digits")
 def test_every_task_goes_by_its_own_name_and_has_both_backdoors_but_text():
     assert {name: task.name for name, task in TASKS.items()} == {name: name for name in TASKS}
     images = ["a3fl", "distributed", "edge-case", "foreign", "iba", "tuned"]
-    own = {name: images for name in ("digits", "fashion-mnist", "cifar10")} | {"twitter": ["edge-case"]}
-    own |= {name: ["patch"] for name in ("flower-fmnist", "fdcr-cifar10")} | {
-        "cifar10-semantic": ["semantic"]
-    }
+    own = dict.fromkeys(("digits", "fashion-mnist", "cifar10"), images) | {"twitter": ["edge-case"]}
+    own |= {"flower-fmnist": ["patch"], "fdcr-cifar10": ["patch"], "cifar10-semantic": ["semantic"]}
     assert {name: sorted(backdoors) for name, backdoors in BACKDOORS.items()} == {
         name: own.get(name, ["distributed", "edge-case"]) for name in map(base_name, TASKS)
     }
@@ -128,6 +127,17 @@ def test_ways_to_hide_join_with_each_other():
         (lambda: defence_named("factions+factions+median", PHISHING, Attack()), "has at most one"),
         (lambda: defence_named("median+factions", PHISHING, Attack()), "no watch 'median'"),
         (lambda: defence_named("+median", PHISHING, Attack()), "no watch ''"),
+        (lambda: defence_named("nmm+krum", PHISHING, Attack()), "no watch 'nmm'; did you mean 'nnm'"),
+        (lambda: defence_named("nnm+krumm", PHISHING, Attack()), "no defence 'krumm'; did you mean 'krum'"),
+        (
+            lambda: defence_named("krum+median", PHISHING, Attack()),
+            "no watch 'krum'.*arc, bucketing, .*nnm may",
+        ),
+        (lambda: defence_named("nnm+", PHISHING, Attack()), "no defence ''"),
+        (
+            lambda: defence_named("nnm+factions+krum", PHISHING, Attack()),
+            r"a watch comes first in a defence's name: factions\+nnm\+krum",
+        ),
         (lambda: defence_named("factions", PHISHING, Attack()), r"factions is a watch.*factions\+fedavg"),
     ],
 )
@@ -185,6 +195,45 @@ def test_clients_who_train_in_their_own_way_may_stand_before_any_defence():
 def test_flip_says_that_it_is_not_for_text(name):
     with pytest.raises(InputError, match="tweets is text"):
         defence_named(name, replace(PHISHING, name="tweets", model=lstm), Attack())
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("nnm+trimmed-mean", "nnm(n_malicious=4, rule=trimmed_mean(alpha=0.25))"),
+        ("nnm+krum", "nnm(n_malicious=4, rule=krum(n_malicious=4))"),
+        ("arc+nnm+rlr", "arc(n_malicious=4, rule=nnm(n_malicious=4, rule=rlr(threshold=8)))"),
+        ("bucketing+median", "bucketing(size=2, rule=median())"),
+        ("nnm", "nnm(n_malicious=4, rule=trimmed_mean(alpha=0.25))"),
+    ],
+)
+def test_rules_stand_in_front_of_each_other_in_the_order_of_the_name(name, made):
+    task = replace(DIGITS, name="mine")  # for which no settings were published
+    attack = Attack("some", 10)
+    defence = defence_named(name, task, attack)
+    assert defence.name == name.replace("-", "_")
+    assert repr(defence.aggregate) == made
+    watched = defence_named(f"factions+{name}", task, attack)
+    assert watched == replace(defence, name=f"factions+{defence.name}", watch=factions())
+
+
+def test_what_stands_behind_has_the_settings_that_were_published_for_the_task():
+    alone, behind = (
+        defence_named(name, DIGITS, Attack()).aggregate for name in ("invariant", "nnm+invariant")
+    )
+    assert behind.inner == alone
+
+
+def test_a_front_stands_before_plain_averaging_of_clients_who_train_in_their_own_way():
+    alone, behind = (defence_named(name, DIGITS, Attack()) for name in ("flip", "arc+flip"))
+    assert (behind.train, behind.predict) == (alone.train, alone.predict)
+    assert behind.aggregate.inner == alone.aggregate
+
+
+def test_a_rule_with_another_behind_it_is_called_by_both_names_and_told_of_attackers():
+    defence = ruled_by(aggregators.nnm(rule=aggregators.krum), DIGITS, Attack("some", 10))
+    assert defence.name == "nnm+krum"
+    assert defence == defence_named("nnm+krum", DIGITS, Attack("some", 10))
 
 
 def test_a_rule_assumes_the_attackers_there_are_on_average():

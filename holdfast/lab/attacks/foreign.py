@@ -48,7 +48,8 @@ def foreign_images(
         raw = [_gratings(count, sides, rng) for count in N_GRATINGS]
     mean, scale = (part.reshape(-1, 1, 1) for part in (data.raw_mean, data.raw_scale))
     theirs, challenge = (
-        np.broadcast_to((images - mean) / scale, (len(images), *data.x_train.shape[1:])) for images in raw
+        np.broadcast_to((images - mean) / scale, (len(images), *data.x_train.shape[1:])).copy()
+        for images in raw
     )
 
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:

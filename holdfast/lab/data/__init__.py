@@ -1,6 +1,7 @@
 """Data sets: loaders, one file each, and how examples are dealt to clients."""
 
 from .cifar10 import cifar10
+from .cifar10_cars import cifar10_cars
 from .dataset import Dataset, Pool, standardise
 from .digits import digits
 from .fashion_mnist import fashion_mnist
@@ -13,6 +14,7 @@ __all__ = [
     "Dataset",
     "Pool",
     "cifar10",
+    "cifar10_cars",
     "dialect",
     "digits",
     "fashion_mnist",

@@ -16,7 +16,16 @@ from .folders import find_file, load_arrays
 from .images import Bytes, Published, check_counts, check_published, first_of_each_class, load_images
 from .pickles import unpickle_arrays
 
-__all__ = ["BATCHES", "CIFAR10", "SUMS", "cifar10", "read_batches"]
+__all__ = [
+    "BATCHES",
+    "CIFAR10",
+    "SUMS",
+    "cifar10",
+    "images_as_dataset",
+    "normalise",
+    "published_images",
+    "read_batches",
+]
 
 MEAN = np.array([0.4914, 0.4822, 0.4465], dtype=np.float32)
 SCALE = np.array([0.2470, 0.2435, 0.2616], dtype=np.float32)
@@ -44,17 +53,24 @@ def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
     Values are normalised by channel. The photograph that is in both parts of the pool is taken from its test.
     """
     check_counts(n_train=n_train, n_test=n_test, n_published=(50_000, 10_000))
-    held = _images()
+    held = published_images()
     train, y_train = first_of_each_class(held["train_images"], held["train_labels"], count=n_train)
     test, y_test = first_of_each_class(held["test_images"], held["test_labels"], count=n_test)
+    return images_as_dataset((train, y_train), (test, y_test), pools={"southwest": _southwest()})
+
+
+def images_as_dataset(
+    train: tuple[Bytes, Bytes], test: tuple[Bytes, Bytes], *, pools: Mapping[str, Pool]
+) -> Dataset:
+    """Return images and their labels as the data set that networks see."""
     return Dataset(
-        normalise(train),
-        y_train,
-        normalise(test),
-        y_test,
+        normalise(train[0]),
+        train[1],
+        normalise(test[0]),
+        test[1],
         raw_mean=MEAN.reshape(3, 1, 1),
         raw_scale=SCALE.reshape(3, 1, 1),
-        pools={"southwest": _southwest()},
+        pools=pools,
     )
 
 
@@ -89,7 +105,7 @@ def read_batches(read: Callable[[str], bytes]) -> dict[str, Bytes]:
     }
 
 
-def _images() -> dict[str, Bytes]:
+def published_images() -> dict[str, Bytes]:
     """Return images and labels, mapped from the .npy files that 'holdfast data get' installs, or read from
     the original Python batches, in the folder that torchvision unpacks.
     """
