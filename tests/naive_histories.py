@@ -39,3 +39,28 @@ def cached(rows, clients, memory, momentum, rule):
     for client, row in zip(clients, wide(rows), strict=True):
         memory[client] = (1 - momentum) * memory.get(client, 0) + momentum * row
     return rule(np.array(list(memory.values())))
+
+
+def curvature(applied, window):
+    """Return the matrix by which updates change with the model: BFGS, one move and its change at a time."""
+    applied = np.array(applied[-window - 1 :], dtype=np.float64)
+    moves, changes = applied[:-1], np.diff(applied, axis=0)
+    dim = applied.shape[1]
+    if not len(moves):
+        return np.zeros((dim, dim))
+    matrix = changes[-1] @ moves[-1] / (moves[-1] @ moves[-1]) * np.eye(dim)
+    for s, y in zip(moves, changes, strict=True):
+        matrix = matrix - np.outer(matrix @ s, matrix @ s) / (s @ matrix @ s) + np.outer(y, y) / (y @ s)
+    return matrix
+
+
+def fl_detector_scores(rounds, applied, window):
+    """Return each client's last scores by id, of rounds, each a dictionary by id, and what was applied."""
+    scores = {}
+    for t in range(1, len(rounds)):
+        change = curvature(applied[:t], window) @ applied[t - 1]
+        again = [client for client in rounds[t] if client in rounds[t - 1]]
+        distances = [np.linalg.norm(rounds[t - 1][c] + change - rounds[t][c]) for c in again]
+        for client, distance in zip(again, distances, strict=True):
+            scores.setdefault(client, []).append(distance / np.mean(distances))
+    return {client: own[-window:] for client, own in scores.items()}

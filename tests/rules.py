@@ -14,6 +14,7 @@ RULES = [
     a.centered_clipping,
     a.dnc(n_malicious=2),
     a.fedavg,
+    a.fl_detector,
     a.flame(noise=0.0),
     a.fltrust,
     a.foolsgold,

@@ -8,6 +8,7 @@ from .cached import cached
 from .centered_clipping import centered_clipping
 from .dnc import dnc
 from .fedavg import fedavg
+from .fl_detector import fl_detector
 from .flame import flame
 from .fltrust import fltrust
 from .foolsgold import foolsgold
@@ -36,6 +37,7 @@ __all__ = [
     "centered_clipping",
     "dnc",
     "fedavg",
+    "fl_detector",
     "flame",
     "fltrust",
     "foolsgold",

@@ -167,6 +167,7 @@ TWINS = {
     "dnc": lambda u, r: naive_filters.dnc(u, 2),
     "fedavg": lambda u, r: naive.fedavg(u, range(1, 10)),
     "flame": lambda u, r: naive_filters.flame(u),
+    "fl_detector": lambda u, r: naive.fedavg(u),
     "fltrust": lambda u, r: naive.fltrust(u, r),
     "foolsgold": lambda u, r: naive_histories.foolsgold(u),
     "invariant": lambda u, r: naive.invariant(u, 0.3, 0.25),
