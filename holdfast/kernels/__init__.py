@@ -25,7 +25,7 @@ __all__ = [
     "Pass",
     "combine",
     "gram",
-    "manhattan",
+    "magnitudes",
     "mean_ratio_trimmed",
     "nearest_mean_among",
     "noise",
@@ -125,18 +125,16 @@ def gram(rows: Rows, *, beside: Array | None = None) -> Array:
     return products
 
 
-def manhattan(rows: Rows) -> Array:
-    """Return the Manhattan distances of all pairs of rows, in float64."""
-    n, padded = len(rows), -(-len(rows) // 4) * 4  # four rows are taken at a time
-    above = np.triu(_summed(rows, "manhattan", None, (padded, padded))[:n, :n], 1)
-    return np.asarray(above + above.T)
-
-
 def squared_norms(rows: Rows) -> Array:
     """Return the squared length of each row, in float64."""
     squares = np.asarray(_summed(rows, "projections", None, (2, len(rows)))[0])
     _check_lengths(rows, squares)
     return squares
+
+
+def magnitudes(rows: Rows) -> Array:
+    """Return the sum of magnitudes of each row, its Manhattan length, in float64."""
+    return np.asarray(_summed(rows, "magnitudes", None, (1, len(rows)))[0])
 
 
 def projections(rows: Rows, onto: Array) -> tuple[Array, Array]:

@@ -28,7 +28,7 @@ READ_BYTES = 16 << 20
 class Job(NamedTuple):
     """One pass: which loop, and what it is given beside the rows."""
 
-    loop: str  # sweep, gram, projections or manhattan
+    loop: str  # sweep, gram, projections or magnitudes
     shape: tuple[int, ...]  # of the sums that each cell adds
     beside: Array  # one more row, flat, or empty
     plan: Plan | None = None  # of a sweep
@@ -113,7 +113,7 @@ def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -
 
 
 def _summed(source: Source, job: Job, start: int, stop: int) -> Part:
-    from . import _distances, _sums
+    from . import _magnitudes, _sums
 
     bad = np.zeros(source.addresses.shape[1], dtype=np.int64)
     cells = np.zeros((-(-(stop - start) // CELL), *job.shape))
@@ -121,8 +121,8 @@ def _summed(source: Source, job: Job, start: int, stop: int) -> Part:
         end = min(at + CELL, stop)
         if job.loop == "gram":
             _sums.gram(source, job.beside, at, end, 0, cell, bad)
-        elif job.loop == "manhattan":
-            _distances.manhattan(source, job.beside, at, end, cell, bad)
+        elif job.loop == "magnitudes":
+            _magnitudes.magnitudes(source, job.beside, at, end, cell, bad)
         else:
             _sums.projections(source, job.beside, at, end, cell, bad)
     return Part(bad, cells, len(cells))
