@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._support.arrays import Arrays
-from ..core import Memory, Rule
+from ..core import Bound, Memory, Rule
 from ..errors import InputError
 from .memory import ClientMemory
 
@@ -65,8 +65,13 @@ def _taken(arrays: dict[str, Any], start: str) -> dict[str, Any]:
     return {name.removeprefix(start): arrays.pop(name) for name in list(arrays) if name.startswith(start)}
 
 
-def _state_type(rule: Rule) -> Any:
-    """Return the dataclass that the rule's `state` is annotated with, if any: the file has no say in it."""
+def _state_type(rule: Bound[Any]) -> Any:
+    """Return the dataclass that the rule's `state` is annotated with, if any: the file has no say in it.
+
+    The state of a rule that works in front of another, and keeps none itself, is that of the other.
+    """
     hint = typing.get_type_hints(rule.function).get("state")
     options = [option for option in (hint, *typing.get_args(hint)) if is_dataclass(option)]
-    return options[0] if options else None
+    if options:
+        return options[0]
+    return None if rule.inner is None else _state_type(rule.inner)

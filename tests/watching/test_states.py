@@ -5,6 +5,7 @@ import pytest
 
 from holdfast import defend, factions, median, sparsefed
 from holdfast._support.arrays import read_arrays, write_arrays
+from holdfast.aggregators import nnm
 from holdfast.core import Memory
 from holdfast.watching.states import memory_arrays, restored_memory
 
@@ -45,6 +46,14 @@ def test_stored_and_restored_between_all_rounds_a_training_has_the_same_bits(rul
     straight, state = trained(12, lambda memory: memory, rule)
     assert trained(12, through_a_file, rule)[0] == straight
     assert state.watch.n_rewinds  # there was something to remember
+
+
+def test_the_state_of_a_rule_behind_another_comes_back():
+    chosen = nnm(n_malicious=1, rule=sparsefed)
+    memory = defend(np.eye(5), chosen).state
+    assert memory.rule.error.any()
+    again = restored_memory(chosen, memory_arrays(chosen, memory)).rule
+    np.testing.assert_array_equal(again.error, memory.rule.error)
 
 
 def test_all_parts_of_a_memory_come_back():
