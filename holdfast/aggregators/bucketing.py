@@ -7,7 +7,7 @@ import numpy as np
 from .. import kernels
 from .._support.counting import check_whole
 from ..core import Aggregate, Rule, rule
-from ..errors import InputError
+from ..errors import InputError, TooFewClientsError
 from ..updates.rows import Updates, rows_of
 from .fronts import in_front
 from .settings import shares
@@ -36,15 +36,17 @@ def bucketing(
             f"{rule.name} knows clients by their ids, and a bucket holds several: use nnm or arc before it"
         )
     rows = rows_of(updates)
-    kernels.squared_norms(rows)  # who is not finite is refused before anything is drawn
     n = len(rows)
+    if n <= 2 * size:  # what lies between two means is the mean of all clients
+        raise TooFewClientsError(
+            "bucketing needs at least three buckets, n > 2 size; take more clients per round or a smaller"
+            f" size: got n={n}, size={size}"
+        )
+    kernels.squared_norms(rows)  # who is not finite is refused before anything is drawn
     bucket_of = np.empty(n, dtype=np.intp)
     bucket_of[rng.permutation(n)] = np.arange(n) // size
     is_in = np.arange(-(-n // size))[:, None] == bucket_of
     if inputs.get("weights") is not None:
         inputs["weights"] = is_in @ shares(inputs["weights"], n)
-    notes: tuple[str, ...] = ()
-    if len(is_in) == 1 and n > 1:
-        notes = (f"all {n} clients are in one bucket, plain averaging: lower size={size}",)
     weights = is_in / is_in.sum(axis=1, keepdims=True)
-    return in_front("bucketing", rows, weights, rule, {**inputs, "rng": rng}, notes=notes)
+    return in_front("bucketing", rows, weights, rule, {**inputs, "rng": rng})

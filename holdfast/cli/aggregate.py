@@ -123,16 +123,22 @@ def _tell(said: "Aggregated", facts: dict[str, str], report: Path | None, *, as_
 
 
 def _chosen(name: str, watch: bool, settings: dict[str, Any]) -> "tuple[Rule, Watch | None]":
-    """Return the rule of this name and, if asked for, the watch; each setting goes to the one that has it."""
-    from .. import aggregators
+    """Return the rule of this name and, if asked for, the watch; each setting goes to the one that has it.
+
+    Of rules in front of each other, to all that have it, unless one is named: krum.n_malicious.
+    """
     from .._support.lookup import nearest
+    from .._support.signatures import settings_of
+    from ..aggregators.naming import rule_called
     from ..watching import factions
 
-    wanted, known = name.replace("-", "_"), aggregators.__all__
-    if wanted not in known:
-        raise InputError(f"there is no rule {name!r}; {nearest(wanted, known)}There are: {', '.join(known)}")
-    chosen: list[Any] = [getattr(aggregators, wanted), *([factions] if watch else [])]
-    paths = [(one.name, own) for one in chosen for own in (*dict(one.settings), *one.missing)]
+    rules: list[Any] = [rule_called(name)]
+    while rules[-1].inner is not None:
+        rules.append(rules[-1].inner)
+    watching = factions if watch else None
+    chosen = [*rules, *([watching] if watching else [])]
+    owned = {one: [own for own in settings_of(one.function, one.role) if own != "rule"] for one in chosen}
+    paths = [(one.name, own) for one in chosen for own in owned[one]]
     for key, value in settings.items():
         found = [path for path in paths if key in (path[1], ".".join(path))]
         if not found:
@@ -140,6 +146,12 @@ def _chosen(name: str, watch: bool, settings: dict[str, Any]) -> "tuple[Rule, Wa
             raise InputError(
                 f"no setting {key!r}; {hint}There are: {', '.join(map('.'.join, paths)) or 'none'}"
             )
-        owner, own = found[0]
-        chosen = [one(**{own: value}) if one.name == owner else one for one in chosen]
-    return chosen[0], chosen[1] if watch else None
+        own = found[0][1]
+        owners = [owner for owner, _ in found]
+        if watching is not None and owners == [watching.name]:
+            watching = watching(**{own: value})
+        rules = [one(**{own: value}) if one.name in owners else one for one in rules]
+    rule = rules.pop()
+    while rules:
+        rule = rules.pop()(rule=rule)
+    return rule, watching

@@ -212,14 +212,22 @@ def _settings(run: Run) -> Iterator[_Setting]:
             for position, bound in enumerate(held if isinstance(held, tuple) else (held,)):
                 if isinstance(bound, Bound):
                     called = _names_of(run.defence, field) if part == "defence" else ()
-                    for name, _ in bound.settings:
-                        rebound = partial(_rebound, change, held, position, name)
-                        yield _Setting(bound.name, name, rebound, called)
+                    for depth, owner, name in _of_both(bound):
+                        rebound = partial(_rebound, change, held, position, depth, name)
+                        yield _Setting(owner, name, rebound, called)
+
+
+def _of_both(bound: Bound[Any], depth: int = 0) -> Iterator[tuple[int, str, str]]:
+    """Yield the settings of a function and of the rules behind it: how far behind, whose, its name."""
+    hidden = () if bound.inner is None else ("rule",)  # which the defence's name says
+    yield from ((depth, bound.name, name) for name, _ in bound.settings if name not in hidden)
+    if bound.inner is not None:
+        yield from _of_both(bound.inner, depth + 1)
 
 
 def _names_of(defence: Defence, field: str) -> tuple[str, ...]:
     """Return what the parts of a defence are called: in keen+strict the watch is keen, all else strict."""
-    watch, plus, rule = defence.name.rpartition("+")
+    watch, plus, rule = defence.name.partition("+")
     if defence.watch is None or not plus:
         return (defence.name,)
     return (watch if field == "watch" else rule, defence.name)
@@ -229,8 +237,19 @@ def _with_field(run: Run, part: str, field: str, value: Any) -> Run:
     return run.replace(**{part: replace(getattr(run, part), **{field: value})})
 
 
-def _rebound(change: Callable[[Any], Run], held: Any, position: int, name: str, value: Any) -> Run:
-    """Return the run in which one function, alone in a field or at a position in it, has this setting."""
-    bound = held[position] if isinstance(held, tuple) else held
-    other = bind(bound, bound.role, **{name: value})
+def _rebound(
+    change: Callable[[Any], Run], held: Any, position: int, depth: int, name: str, value: Any
+) -> Run:
+    """Return the run in which one function, alone in a field or at a position in it, has this setting.
+
+    At a depth it is the one so far behind it.
+    """
+    other = _changed(held[position] if isinstance(held, tuple) else held, depth, name, value)
     return change((*held[:position], other, *held[position + 1 :]) if isinstance(held, tuple) else other)
+
+
+def _changed(bound: Bound[Any], depth: int, name: str, value: Any) -> Any:
+    if depth:
+        assert bound.inner is not None
+        name, value = "rule", _changed(bound.inner, depth - 1, name, value)
+    return bind(bound, bound.role, **{name: value})

@@ -110,7 +110,7 @@ def _in_front(name: str, rule: Rule, behind: Defence, expected: Mapping[str, Any
     if behind.watch is not None:
         watch, _, rest = behind.name.partition("+")
         raise InputError(f"a watch comes first in a defence's name: {watch}+{name}+{rest}")
-    chosen = bind(fitted(rule, "rule", expected), "rule", rule=behind.aggregate)
+    chosen = bind(rule, "rule", rule=behind.aggregate).filled(expected)
     return replace(behind, name=f"{name}+{behind.name}", aggregate=chosen)
 
 

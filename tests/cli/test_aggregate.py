@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from holdfast import multi_krum
+from holdfast import multi_krum, trimmed_mean
+from holdfast.aggregators import arc, nnm
 from holdfast.cli.commands import app
 
 from ..files.hostile import edited
@@ -42,6 +43,16 @@ def test_the_command_of_the_readme(round_):
     assert "client c01: is no safetensors file: 7 bytes" in done.output
     expected, _ = in_memory(base, [models[0], *models[2:]], multi_krum(n_malicious=1))
     assert_same(out, expected)
+
+
+def test_a_rule_may_stand_in_front_of_another(round_):
+    folder, base, models, at, clients = round_
+    out = folder / "next.safetensors"
+    command = ["aggregate", *clients, "--base", at, "--out", out, "--rule", "arc+nnm+trimmed-mean"]
+    done = run(*command, "--set", "n_malicious=2", "--set", "nnm.n_malicious=1", "--set", "alpha=0.3")
+    assert done.exit_code == 0, done.output
+    rule = arc(n_malicious=2, rule=nnm(n_malicious=1, rule=trimmed_mean(alpha=0.3)))
+    assert_same(out, in_memory(base, models, rule)[0])
 
 
 def test_json_is_one_document(round_):
@@ -145,6 +156,10 @@ def test_a_disk_that_is_full_is_said_with_the_name_of_the_file_and_nothing_was_w
     ("wrong", "said"),
     [
         (("--rule", "inwariant"), "did you mean 'invariant'?"),
+        (("--rule", "nmn+krum"), "there is no rule 'nmn'; did you mean 'nnm'?"),
+        (("--rule", "nnm+krumm"), "there is no rule 'krumm'; did you mean 'krum'?"),
+        (("--rule", "median+krum"), "median does not work in front of another rule; these do: arc"),
+        (("--rule", "nnm+krum"), "nnm needs n_malicious"),
         (("--set", "alfa=1"), "did you mean 'alpha'? There are: invariant.tau, invariant.alpha"),
         (("--set", "hearing=1"), "no setting 'hearing'"),
         (("--memory", "much"), "written like 500MB or 1GB"),

@@ -49,6 +49,20 @@ def test_how_clients_train_and_the_model_answers_under_a_defence_can_be_set():
         build_run("digits", defence="flip", settings={"lr": 0.05})
 
 
+def test_a_setting_of_a_rule_behind_another_can_be_set():
+    run = build_run(
+        "digits", defence="factions+arc+nnm+invariant", settings={"tau": 0.5, "arc.n_malicious": 3}
+    )
+    first, second = run.defence.aggregate, run.defence.aggregate.inner
+    assert dict(first.settings)["n_malicious"] == 3
+    assert dict(second.settings)["n_malicious"] == 0
+    assert dict(second.inner.settings)["tau"] == 0.5
+    with pytest.raises(InputError, match=r"write arc\.n_malicious or nnm\.n_malicious"):
+        build_run("digits", defence="arc+nnm+median", settings={"n_malicious": 3})
+    with pytest.raises(InputError, match="has no setting 'rule'"):
+        build_run("digits", defence="arc+median", settings={"rule": "krum"})
+
+
 def test_a_fifth_of_the_clients_is_malicious_however_many_there_are():
     assert build_run("digits", attack="edge-case", numbers=Numbers(n_clients=30)).attack.n_malicious == 6
     assert build_run("digits", attack="edge-case", numbers=Numbers(n_malicious=1)).attack.n_malicious == 1

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from holdfast import Aggregate, InputError, median, rule, trimmed_mean
+from holdfast import Aggregate, InputError, krum, median, rule, trimmed_mean
 from holdfast.errors import TooFewClientsError
 from holdfast.lab.conformance import CONTRACT, Certificate, check
 from holdfast.lab.conformance.certificate import noted, passed
@@ -20,6 +20,9 @@ from ..rules import RULES, named
 #: Of each of our rules: the clauses it fails, those with a note, and how many of 10 and of 20 it withstands.
 OURS = {
     "and_mask": (("plain averaging", "one client", "collusion"), ("scale",), (0, 0)),
+    "arc": ((), ("scale",), (3, 5)),
+    "bucketing": ((), (), (4, 3)),
+    "bulyan": ((), (), (3, 3)),
     "centered_clipping": ((), (), (4, 9)),
     "dnc": ((), (), (2, 2)),
     "fedavg": (("plain averaging", "one client", "collusion", "sample counts"), (), (0, 0)),
@@ -32,6 +35,7 @@ OURS = {
     "median": ((), (), (4, 9)),
     "multi_krum": ((), (), (2, 2)),
     "multi_krum_cosine": (("one client", "collusion"), ("scale",), (0, 0)),
+    "nnm": ((), (), (2, 2)),
     "norm_clipping": ((), ("scale",), (4, 9)),
     "rfa": ((), (), (4, 9)),
     "rlr": (("plain averaging", "one client", "collusion"), ("scale",), (0, 0)),
@@ -363,7 +367,7 @@ def test_a_plain_function_is_checked_too_and_settings_must_be_complete():
 
     assert check(plain, timed=False).passed
     with pytest.raises(InputError, match="krum needs n_malicious"):
-        check(RULES[5].function)
+        check(krum.function)
 
 
 def test_checking_is_silent_and_leaves_the_logs_as_they_were(caplog):

@@ -92,6 +92,35 @@ def test_names_of_a_file_stand_where_ours_do(written):
     assert dict(contest["krum"][0].defence.aggregate.settings) == {"n_malicious": 1}
 
 
+def test_rules_of_ones_own_stand_in_front_and_behind(written):
+    where = written(
+        "own_fronts",
+        """
+        from holdfast.aggregators import nnm
+        mixing = nnm(n_malicious=3)
+
+        @rule
+        def halved(updates, *, n_malicious, rule=median, **inputs):
+            return Aggregate(rule.run(np.asarray(updates) / 2, **inputs).update)
+
+        @rule
+        def middle(updates, *, n_malicious, share=0.5):
+            return Aggregate(np.quantile(np.asarray(updates), share, axis=0))
+        """,
+    )
+    attack = Attack("some", 4)
+    run = build_run(where, attack=attack, defence="factions+mixing+own_fronts.halved+middle")
+    assert run.defence.name == "factions+mixing+halved+middle"
+    mixing, halved = run.defence.aggregate, run.defence.aggregate.inner
+    assert (mixing.name, dict(mixing.settings)["n_malicious"]) == ("nnm", 3)  # what is set stays
+    assert dict(halved.settings)["n_malicious"] == 2
+    assert dict(halved.inner.settings) == {"n_malicious": 2, "share": 0.5}
+    np.testing.assert_allclose(run.defence.aggregate(np.ones((7, 3))).update, 0.5)
+    assert build_run(where, defence="nnm+krum").defence.aggregate.inner.name == "krum"
+    with pytest.raises(InputError, match="no watch 'halfed'; did you mean 'halved'"):
+        build_run(where, attack=attack, defence="halfed+middle")
+
+
 def test_a_module_is_found_from_where_the_command_runs(written, tmp_path, monkeypatch):
     written("in_the_folder", "small = task")
     monkeypatch.chdir(tmp_path)

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ... import aggregators
-from ..._support.lookup import nearest
+from ...aggregators.naming import rule_called
 from ...core import Rule, bind
 from ...errors import InputError
 from ..own import is_own, load_own
@@ -28,14 +27,10 @@ def rule_named(text: str, settings: Mapping[str, Any] | None = None) -> Rule:
 
 
 def _our_rule(text: str) -> Rule:
-    name, known = text.replace("-", "_"), aggregators.__all__
-    if name not in known:
-        raise InputError(
-            f"there is no rule {text!r}; {nearest(name, known)}There are: {', '.join(known)}."
-            " One of your own is written mine.py:my_rule"
-        )
-    rule: Rule = getattr(aggregators, name)
-    return rule
+    try:
+        return rule_called(text)
+    except InputError as error:
+        raise InputError(f"{error}. One of your own is written mine.py:my_rule") from None
 
 
 def _own_rule(text: str) -> Rule:
