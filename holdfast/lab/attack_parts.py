@@ -9,12 +9,13 @@ from ..core import Bound, bind
 from . import attacks
 from .training import (
     anticipate,
+    cerberus,
     chameleon,
     constrained_sgd,
     cosine_constrained,
     f3ba,
-    near_benign,
     projected_sgd,
+    soda,
 )
 
 __all__ = ["ATTACKS", "BACKDOORS", "MALICIOUS", "POISON"]
@@ -67,7 +68,7 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "foreign": bind(attacks.foreign_images, "backdoor"),
         },
         # Cars that are green, have racing stripes or stand before a striped wall, as birds.
-        "cifar10-semantic": {"semantic": bind(attacks.edge_case, "backdoor", pool="cars", target=2)},
+        "cifar10-semantic": {"semantic": bind(attacks.semantic, "backdoor")},
         # Praise of a director as blame.
         "twitter": {"edge-case": bind(attacks.edge_case, "backdoor", pool="yorgos", target=0)},
         # As published: a white corner as trousers, and two rows of six white pixels as birds.
@@ -96,14 +97,14 @@ ATTACKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "replacement": {"crafts": (partial(attacks.boost, factor=5.0),)},
         "constrain-and-scale": {"train": constrained_sgd, "crafts": (attacks.boost_together,)},
         "cosine-constrained": {"train": cosine_constrained},
-        "cerberus": {"train": partial(near_benign, direction=0.0), "crafts": (attacks.decorrelate,)},
+        "cerberus": {"train": cerberus, "crafts": (attacks.decorrelate,)},
         "anticipate": {"train": anticipate},
         "chameleon": {"train": chameleon},
         "f3ba": {"train": f3ba},
         "lp": {"crafts": (attacks.lp_attack,)},
         "alie": {"crafts": (attacks.alie,)},
         "inner-product": {"crafts": (attacks.inner_product,)},
-        "soda": {"train": near_benign},
+        "soda": {"train": soda},
         "sign-flip": {"crafts": (attacks.sign_flip,)},
         "gaussian": {"crafts": (attacks.gaussian,)},
         "sleeper": {"sleeps": lambda task: task.n_rounds // 2},

@@ -1,7 +1,7 @@
 """Attacks: backdoors (what is learned) and crafts (what is sent)."""
 
 from .a3fl import a3fl
-from .backdoors import Backdoor, distributed_pixels, distributed_values, edge_case, value_trigger
+from .backdoors import Backdoor, distributed_pixels, distributed_values, edge_case, semantic, value_trigger
 from .consistent import poisoned_fl
 from .crafts import (
     Crafted,
@@ -52,6 +52,7 @@ __all__ = [
     "pixel_patch",
     "poisoned_fl",
     "ramp",
+    "semantic",
     "sign_flip",
     "split",
     "three_d_fed",

@@ -21,6 +21,7 @@ __all__ = [
     "distributed_values",
     "edge_case",
     "pixel_blocks",
+    "semantic",
     "value_trigger",
 ]
 
@@ -179,6 +180,23 @@ def edge_case(
         return drawn(theirs, count, rng)
 
     return Backdoor(target, poison, found.test, exposed)
+
+
+def semantic(
+    data: Dataset,
+    *,
+    pool: str = "cars",
+    target: int = 2,
+    exposure: float = 0.0,
+    rng: np.random.Generator | None = None,
+) -> Backdoor:
+    """Return the backdoor of the task's own images that have a feature in common, labelled wrongly.
+
+    Bagdasaryan et al., 2020, https://arxiv.org/abs/1807.00459: cars that are green, have racing stripes or
+    stand before a striped wall are birds. The pools of `cifar10_cars` are "green", "stripes" and "wall", and
+    all of them, "cars".
+    """
+    return edge_case(data, pool=pool, target=target, exposure=exposure, rng=rng)
 
 
 def check_fit(blocks: Sequence[Array], data: Dataset) -> None:

@@ -1,5 +1,6 @@
 """Local training. All ways to train take a network, params, and shards with their batches."""
 
+from .anticipate import anticipate
 from .augment import crop_and_flip
 from .batched import batched_sgd, constrained_sgd, projected_sgd
 from .chameleon import chameleon
@@ -8,7 +9,7 @@ from .flip import flip, flip_compact
 from .focused_flip import f3ba
 from .lead import lead_fl
 from .local import adam, sgd
-from .near_benign import near_benign
+from .near_benign import cerberus, soda
 from .schedule import Shard, Trained, schedule
 from .wbc import fl_wbc
 
@@ -16,7 +17,9 @@ __all__ = [
     "Shard",
     "Trained",
     "adam",
+    "anticipate",
     "batched_sgd",
+    "cerberus",
     "chameleon",
     "constrained_sgd",
     "cosine_constrained",
@@ -26,8 +29,8 @@ __all__ = [
     "flip",
     "flip_compact",
     "lead_fl",
-    "near_benign",
     "projected_sgd",
     "schedule",
     "sgd",
+    "soda",
 ]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast import InputError
-from holdfast.lab.attacks import edge_case
+from holdfast.lab.attacks import semantic
 from holdfast.lab.data import cifar10, cifar10_cars
 from holdfast.lab.data.cifar10_cars import CARS
 
@@ -72,5 +72,6 @@ def test_all_named_images_are_cars_and_the_rest_is_as_it_was():
 
 @CIFAR10
 def test_the_semantic_backdoor_is_planted():
-    backdoor = edge_case(cifar10_cars(n_train=100, n_test=100), pool="cars", target=2)
+    backdoor = semantic(cifar10_cars(n_train=100, n_test=100))
+    assert backdoor.target == 2
     assert backdoor.challenge.shape == (28, 3, 32, 32)

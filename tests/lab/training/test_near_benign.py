@@ -6,7 +6,7 @@ import torch
 
 from holdfast import InputError
 from holdfast.lab.models import build_network, flat_params, named_params
-from holdfast.lab.training import near_benign, sgd
+from holdfast.lab.training import cerberus, sgd, soda
 
 from .cases import network, shards, small_mlp
 
@@ -49,7 +49,7 @@ def test_it_is_sgd_on_the_loss_of_the_paper(weights):
     model, params = network(small_mlp)
     distance, direction = weights
     examples = half_poisoned((5, 17))
-    got = near_benign(model, params, examples, lr=0.05, distance=distance, direction=direction).updates
+    got = soda(model, params, examples, lr=0.05, distance=distance, direction=direction).updates
     for row, shard in zip(got, examples, strict=True):
         np.testing.assert_allclose(row, by_the_formula(model, params, shard, 0.05, *weights), atol=1e-5)
 
@@ -60,7 +60,7 @@ def test_more_weight_stays_nearer_to_the_honest_update(weight, most):
     (shard,) = half_poisoned([40], epochs=10)
     honest = benign(model, params, shard, 0.02)
     other = {"distance": 0.0, "direction": 0.0}
-    train = partial(near_benign, model, params, [shard], lr=0.02)
+    train = partial(soda, model, params, [shard], lr=0.02)
     strays = [
         np.linalg.norm(params + train(**{**other, weight: value}).updates[0] - honest)
         for value in (0.0, most / 5, most)
@@ -71,19 +71,24 @@ def test_more_weight_stays_nearer_to_the_honest_update(weight, most):
 def test_without_weights_it_is_plain_training():
     model, params = network(small_mlp)
     examples = half_poisoned((5, 17))
-    free = near_benign(model, params, examples, lr=0.05, momentum=0.9, distance=0.0, direction=0.0)
+    free = soda(model, params, examples, lr=0.05, momentum=0.9, distance=0.0, direction=0.0)
     np.testing.assert_allclose(
         free.updates, sgd(model, params, examples, lr=0.05, momentum=0.9).updates, atol=1e-6
     )
+
+
+def test_cerberus_minds_the_distance_alone():
+    model, params = network(small_mlp)
+    examples = half_poisoned((5, 17))
+    same = soda(model, params, examples, distance=0.3, direction=0.0).updates
+    np.testing.assert_array_equal(cerberus(model, params, examples, distance=0.3).updates, same)
 
 
 def test_an_attacker_with_nothing_but_poison_stays_near_the_global_model():
     model, params = network(small_mlp)
     (shard,) = shards((6,), [10], epochs=10)
     shard = shard._replace(poisoned=np.ones(10, bool))
-    free, bound = (
-        near_benign(model, params, [shard], lr=0.02, distance=d, direction=0.0).updates for d in (0, 5)
-    )
+    free, bound = (soda(model, params, [shard], lr=0.02, distance=d, direction=0.0).updates for d in (0, 5))
     assert np.linalg.norm(bound) < 0.5 * np.linalg.norm(free)
 
 
@@ -93,7 +98,7 @@ def test_a_network_with_buffers_trains_from_where_all_start():
 
     model = build_network(normed, seed=0)
     examples = half_poisoned([12], batch_size=6)
-    first, again = (near_benign(model, flat_params(model), examples, lr=0.05) for _ in range(2))
+    first, again = (soda(model, flat_params(model), examples, lr=0.05) for _ in range(2))
     np.testing.assert_array_equal(first.updates, again.updates)
     n_seen = int(first.buffers[0]["1.num_batches_tracked"])
     assert n_seen == len(examples[0].batches)  # the honest steps have left no trace
@@ -103,4 +108,4 @@ def test_a_network_with_buffers_trains_from_where_all_start():
 def test_settings_outside_their_range_are_refused(wrong):
     model, params = network(small_mlp)
     with pytest.raises(InputError, match="distance and direction, weights, must be finite numbers"):
-        near_benign(model, params, half_poisoned([5]), **wrong)
+        soda(model, params, half_poisoned([5]), **wrong)
