@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .naive import angles, clipped, fedavg, norms, wide
+from .naive import angles, best, clipped, fedavg, norms, wide
 
 
 def dnc(rows, n_malicious, samples=None, filtering=1.0):
@@ -20,6 +20,22 @@ def dnc(rows, n_malicious, samples=None, filtering=1.0):
 def flame(rows, params=0.0):
     labels = hdbscan(angles(wide(rows) + params), min_cluster_size=len(rows) // 2 + 1, min_samples=1)
     return fedavg(clipped(rows, np.median(norms(rows)))[labels == 0])
+
+
+def multi_metrics(rows, kept, params=0.0):
+    """In extended precision, but for an inverse of three by three or less."""
+    rows = wide(rows)
+    models, own = rows + params, np.broadcast_to(wide(params), rows.shape[1:])
+    lengths = norms(models) * norms(own)
+    turns = 1 - np.divide(models @ own, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    metrics = [np.abs(rows).sum(axis=1), norms(rows), turns]
+    away = np.array([[sum(abs(one - other) for other in x) for one in x] for x in metrics])
+    away = np.array([x / x.max() for x in away if x.std() > 1e-13 * x.max()], dtype=np.float64)
+    if not len(away):
+        return fedavg(rows[: max(1, int(kept * len(rows)))])
+    inverse = np.linalg.pinv(np.atleast_2d(np.cov(away)), hermitian=True)
+    scores = [x @ inverse @ x for x in away.T]
+    return fedavg(rows[best(scores, max(1, int(kept * len(rows))))])
 
 
 def hdbscan(distances, min_cluster_size, min_samples):

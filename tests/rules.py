@@ -25,6 +25,7 @@ RULES = [
     a.median,
     a.multi_krum(n_malicious=2),
     a.multi_krum_cosine(n_malicious=2),
+    a.multi_metrics,
     a.nnm(n_malicious=2),
     a.norm_clipping,
     a.rfa,

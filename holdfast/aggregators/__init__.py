@@ -19,6 +19,7 @@ from .mean_variance_mask import mean_variance_mask
 from .median import median
 from .multi_krum import multi_krum
 from .multi_krum_cosine import multi_krum_cosine
+from .multi_metrics import multi_metrics
 from .nnm import nnm
 from .norm_clipping import norm_clipping
 from .rfa import rfa
@@ -48,6 +49,7 @@ __all__ = [
     "median",
     "multi_krum",
     "multi_krum_cosine",
+    "multi_metrics",
     "nnm",
     "norm_clipping",
     "rfa",

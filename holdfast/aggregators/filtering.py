@@ -9,7 +9,7 @@ from ..core import Aggregate
 from ..updates.rows import Rows
 from .outcome import weighted_sum
 
-__all__ = ["global_model", "kept_note", "mean_of_kept"]
+__all__ = ["global_model", "kept_note", "mean_of_kept", "models_gram"]
 
 
 def mean_of_kept(
@@ -32,6 +32,16 @@ def global_model(rows: Rows, params: Any) -> tuple[NDArray[Any], tuple[str, ...]
         unknown = "the global model (params) is not known, and counts as zero"
         return np.zeros(rows.dim, rows.dtype), (unknown,)
     return rows.layout.flat(params, name="params"), ()
+
+
+def models_gram(products: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the dot products of the clients' models, from those of updates and, last, of the global model.
+
+    >>> models_gram(np.array([[4.0, 2.0], [2.0, 1.0]]))  # an update of 2 to a model of 1
+    array([[9.]])
+    """
+    along = products[:-1, -1]
+    return np.asarray(products[:-1, :-1] + along[:, None] + along[None, :] + products[-1, -1])
 
 
 def kept_note(is_kept: NDArray[np.bool_]) -> str:

@@ -8,7 +8,7 @@ from .. import kernels
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .clusters import closest_majority
-from .filtering import global_model, kept_note
+from .filtering import global_model, kept_note, models_gram
 from .geometry import clip_factors, cosines
 from .outcome import weighted_sum
 from .settings import check_positive
@@ -37,11 +37,8 @@ def flame(
     rows = rows_of(updates)
     own, notes = global_model(rows, params)
     products = kernels.gram(rows, beside=own)
-    updates_gram, along = products[:-1, :-1], products[:-1, -1]
-    models_gram = updates_gram + along[:, None] + along[None, :] + products[-1, -1]
-    is_kept = closest_majority(1 - cosines(models_gram))
-
-    norms = np.sqrt(updates_gram.diagonal())
+    is_kept = closest_majority(1 - cosines(models_gram(products)))
+    norms = np.sqrt(products.diagonal()[:-1])
     limit = float(np.median(norms))
     client_weights = is_kept * clip_factors(norms, limit) / is_kept.sum()
     blur = kernels.noise(rows, rng, sigma=noise * limit)

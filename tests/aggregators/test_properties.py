@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 every_rule = pytest.mark.parametrize("rule", RULES, ids=named)
 by_name = {rule.name: rule for rule in RULES}
 #: Rules that drop clients by a score, ties by their order.
-FILTERS = {"dnc"}
+FILTERS = {"dnc", "multi_metrics"}
 #: Halves and quarters, with many ties and zeros: what is exact in any order of summation.
 coarse = st.integers(-8, 8).map(lambda i: i / 4)
 rounds = st.integers(1, 7).flatmap(lambda dim: arrays(np.float64, (9, dim), elements=coarse))
@@ -177,6 +177,7 @@ TWINS = {
     "median": lambda u, r: naive.median(u),
     "multi_krum": lambda u, r: naive.multi_krum(u, 2),
     "multi_krum_cosine": lambda u, r: naive.multi_krum_cosine(u, 2),
+    "multi_metrics": lambda u, r: naive_filters.multi_metrics(u, 0.3),
     "norm_clipping": lambda u, r: naive.norm_clipping(u),
     "rfa": lambda u, r: naive.rfa(u, 20, 1e-6, range(1, 10)),
     "rlr": lambda u, r: naive.rlr(u, 3, range(1, 10)),

@@ -40,6 +40,7 @@ RULES = {
         n_malicious=some_attackers(rng, n), n_selected=pick(rng, [None, 1, 1 + n // 2])
     ),
     "multi_krum_cosine": lambda rng, n: a.multi_krum_cosine(n_malicious=some_attackers(rng, n)),
+    "multi_metrics": lambda rng, n: a.multi_metrics(kept=pick(rng, [0.3, 0.7])),
     "norm_clipping": lambda rng, n: a.norm_clipping(max_norm=pick(rng, [None, 1e-3, 10.0])),
     "rfa": lambda rng, n: a.rfa,
     "rlr": lambda rng, n: a.rlr(threshold=int(rng.integers(0, 1 + n // 2))),

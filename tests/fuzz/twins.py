@@ -9,7 +9,8 @@ from .rounds import Round
 
 #: Rules that measure the length of each row.
 WITH_LENGTHS = {"centered_clipping", "fltrust", "norm_clipping", "rfa", "sparsefed", "weak_dp"}
-WITH_LENGTHS |= {"dnc", "flame", "krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
+WITH_LENGTHS |= {"krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
+WITH_LENGTHS |= {"dnc", "flame", "multi_metrics"}
 #: Squares are taken in float64: rows that are shorter count as zero.
 SHORTEST = 1e-154
 #: Rounding in sums over clients and coordinates in float64, relative to what is added up.
@@ -24,6 +25,7 @@ def too_few(rule, n):
         or n < (settings.get("n_selected") or 0)
         or n < settings.get("threshold", 0)
         or (rule.name == "mean_variance_mask" and n < 2)
+        or (rule.name == "multi_metrics" and n < 3)
     )
 
 
@@ -169,6 +171,7 @@ EXPECTED = {
     "mean_variance_mask": expected_of_ratios,
     "multi_krum": expected_of_selected,
     "multi_krum_cosine": expected_of_selected,
+    "multi_metrics": expected_of_kept,
     "rfa": expected_of_rfa,
     "sparsefed": expected_of_sparsefed,
 }

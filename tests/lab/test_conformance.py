@@ -36,6 +36,7 @@ OURS = {
     "multi_krum": ((), (), (2, 2)),
     "multi_krum_cosine": (("one client", "collusion"), ("scale",), (0, 0)),
     "nnm": ((), (), (2, 2)),
+    "multi_metrics": ((), ("scale",), (4, 9)),
     "norm_clipping": ((), ("scale",), (4, 9)),
     "rfa": ((), (), (4, 9)),
     "rlr": (("plain averaging", "one client", "collusion"), ("scale",), (0, 0)),
