@@ -18,7 +18,7 @@ __all__ = ["bulyan"]
 
 @rule
 def bulyan(updates: Updates, *, n_malicious: int) -> Aggregate:
-    """Return, per coordinate, the mean of the n - 4f values closest to the median of n - 2f selected updates.
+    """Return the mean, per coordinate, of the n - 4f values closest to the median of n - 2f selected updates.
 
     El Mhamdi et al., 2018, https://arxiv.org/abs/1802.07927. Krum selects one update after the other, each
     among those that are left. With fewer than f + 3 left, where Krum is not defined, one neighbour counts;

@@ -36,7 +36,10 @@ def in_front(
     >>> in_front("pairs", rows_of(np.array([[1.0], [2.0], [3.0], [9.0]])), pairs, median, {}).update
     array([3.75])
     """
-    made = in_form(rule.name, rows.layout, rule.run(replace(rows, explain=False).mixed(weights), **inputs))
+    flat = replace(rows.layout, flat_dtype=rows.dtype)  # clients are measured before the update is rounded
+    made = in_form(
+        rule.name, flat, rule.run(replace(rows, layout=flat, explain=False).mixed(weights), **inputs)
+    )
     behind = made.diagnostics or Diagnostics(rule=rule.name, clients=tuple(range(len(weights))))
     guarantee, short = _guarantee(behind, n_malicious, len(rows))
     said = Diagnostics(
@@ -49,7 +52,9 @@ def in_front(
         selected=None if behind.selected is None else np.asarray(weights[behind.selected].any(axis=0)),
         **measured_against(rows, made.update),
     )
-    return replace(made, diagnostics=said)
+    is_flat = isinstance(made.update, np.ndarray) and made.update.dtype == rows.dtype
+    restored = rows.layout.restored(made.update) if is_flat else made.update
+    return replace(made, update=restored, diagnostics=said)
 
 
 def _guarantee(

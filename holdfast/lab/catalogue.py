@@ -47,6 +47,13 @@ class Choice:
     tasks: tuple[str, ...] = ()  # the tasks it is for; empty: for all
     paper: str = ""  # where it was published, if it was
 
+    def __post_init__(self) -> None:
+        """Write out a setting that is a function, such as the rule behind another."""
+        written = {
+            name: repr(value) if isinstance(value, Bound) else value for name, value in self.settings.items()
+        }
+        object.__setattr__(self, "settings", written)
+
 
 def list_choices(kind: Kind, *, own: Own | None = None) -> list[Choice]:
     """Return all tasks, parts of an attack's name, defences, or watches that may stand before a defence.
