@@ -1,5 +1,6 @@
 """Triggers that are learned: what they have in common, and the bounds that each respects."""
 
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -7,10 +8,14 @@ import pytest
 import torch
 
 from holdfast import InputError
+from holdfast.lab import TASKS
 from holdfast.lab.attacks import a3fl, iba, tuned_trigger
 from holdfast.lab.data import Dataset, digits, standardise
 from holdfast.lab.models import build_network, flat_params, load_params, small_cnn
+from holdfast.lab.scenario import Attack, Run
+from holdfast.lab.simulation import simulate
 from holdfast.lab.training import Shard, schedule, sgd
+from holdfast.runs.checkpoints import load_checkpoint, save_checkpoint
 
 torch.set_num_threads(1)  # which is quicker for networks as small as these
 
@@ -66,7 +71,7 @@ def test_learning_raises_the_success_of_the_trigger(make):
 
 @every
 def test_the_same_random_numbers_give_the_same_trigger_and_others_another(make):
-    backdoor = make(DIGITS)
+    backdoor = make(DIGITS, n_steps=5)
     ((name, first),), again, other = learned(backdoor).items(), learned(backdoor), learned(backdoor, seed=4)
     np.testing.assert_array_equal(first, again[name])
     assert (first != other[name]).any()
@@ -74,7 +79,7 @@ def test_the_same_random_numbers_give_the_same_trigger_and_others_another(make):
 
 @every
 def test_learning_resumes_from_what_was_kept(make):
-    backdoor = make(DIGITS)
+    backdoor = make(DIGITS, n_steps=5)
     kept = {name: array.copy() for name, array in learned(backdoor).items()}
     ((name, further),) = learned(backdoor.armed(kept), kept).items()
     assert (further != learned(backdoor)[name]).any()
@@ -83,7 +88,7 @@ def test_learning_resumes_from_what_was_kept(make):
 
 @every
 def test_attackers_without_examples_keep_the_trigger_they_have(make):
-    backdoor = make(DIGITS)
+    backdoor = make(DIGITS, n_steps=5)
     kept = learned(backdoor)
     assert learned(backdoor, kept, n=0) is kept
     assert learned(backdoor, None, n=0).keys() == kept.keys()
@@ -101,6 +106,22 @@ def test_poison_and_challenge_are_valid_images_and_leave_the_originals_alone(mak
     assert poisoned(backdoor).shape == (50, 1, 8, 8)
     assert len(backdoor.challenge) == (DIGITS.y_test != 0).sum()
     np.testing.assert_array_equal(DIGITS.x_test, before)
+
+
+@every
+def test_a_run_measures_what_was_learned_and_resumes_to_the_same_bits(make, tmp_path):
+    small = replace(TASKS["digits"], data=partial(digits, test_share=0.75), epochs=1)
+    task = replace(small, n_clients=8, n_per_round=6, n_rounds=2)
+    run = Run(task, Attack("learned", 4, partial(make, n_steps=3)), sampling="fixed")
+    whole = list(simulate(run))
+    save_checkpoint(tmp_path / "state.npz", run, whole[0][1])
+    ((record, state),) = simulate(run, after=load_checkpoint(tmp_path / "state.npz", run))
+    assert (record.accuracy, record.attack_success) == (whole[1][0].accuracy, whole[1][0].attack_success)
+    np.testing.assert_array_equal(state.params, whole[1][1].params)
+    first, again, last = (kept.attack["trigger"] for kept in (whole[0][1], state, whole[1][1]))
+    for name in first:
+        np.testing.assert_array_equal(again[name], last[name])
+        assert (first[name] != last[name]).any()
 
 
 def test_a_learned_square_stays_in_its_square():
