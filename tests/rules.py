@@ -6,6 +6,7 @@ from holdfast import aggregators as a
 from holdfast.updates import rows_of
 
 RULES = [
+    a.align_ins(top=0.5),
     a.and_mask(tau=0.3),
     a.arc(n_malicious=2),
     a.bucketing,
@@ -13,6 +14,7 @@ RULES = [
     a.cached(momentum=0.5),
     a.centered_clipping,
     a.dnc(n_malicious=2),
+    a.fed_seca(kept=0.5),
     a.fedavg,
     a.fl_detector,
     a.flame(noise=0.0),
@@ -34,6 +36,9 @@ RULES = [
     a.sparsefed(kept=0.4),
     a.trimmed_mean,
     a.weak_dp(sigma=0.0),
+    a.weighted_invariant(tau=0.3, alpha=0.25),
+    a.weighted_median,
+    a.weighted_trimmed_mean,
 ]
 
 

@@ -12,6 +12,8 @@ from ..errors import InputError
 __all__ = [
     "as_written",
     "check_whole",
+    "checked_alpha",
+    "checked_tau",
     "is_number",
     "largest_minority",
     "trim_count",
@@ -26,13 +28,22 @@ def trim_count(alpha: float, n_clients: int) -> int:
     >>> trim_count(0.25, 20), trim_count(0.07, 100), trim_count(0.45, 4)
     (5, 7, 1)
     """
+    return min(whole_share(checked_alpha(alpha), n_clients), (n_clients - 1) // 2)
+
+
+def checked_alpha(alpha: float) -> float:
+    """Return the share trimmed at each end, as written; raise unless it can be one.
+
+    >>> checked_alpha(np.float32(0.1))
+    0.1
+    """
     alpha = as_written(alpha, "alpha")
     if not 0 <= alpha < 0.5:
         raise InputError(
             f"alpha, the share trimmed at each end, must be in [0, 0.5), such as 0.25; got {alpha}"
             + ("; for the median use the rule of that name" if alpha == 0.5 else "")
         )
-    return min(whole_share(alpha, n_clients), (n_clients - 1) // 2)
+    return alpha
 
 
 def votes_needed(tau: float, n_clients: int, *, strict: bool = False) -> int:
@@ -41,13 +52,22 @@ def votes_needed(tau: float, n_clients: int, *, strict: bool = False) -> int:
     >>> votes_needed(0.6, 20), votes_needed(0.6, 20, strict=True), votes_needed(0.7, 10)
     (12, 13, 7)
     """
+    exact, tolerance = checked_tau(tau) * n_clients, 1e-9 * n_clients
+    return math.floor(exact + tolerance) + 1 if strict else math.ceil(exact - tolerance)
+
+
+def checked_tau(tau: float) -> float:
+    """Return the agreement of signs that a mask asks for, as written; raise unless it can be one.
+
+    >>> checked_tau(np.float32(0.6))
+    0.6
+    """
     tau = as_written(tau, "tau")
     if not 0 <= tau <= 1:
         raise InputError(
             f"tau, the agreement of signs a coordinate needs, must be in [0, 1], such as 0.6; got {tau}"
         )
-    exact, tolerance = tau * n_clients, 1e-9 * n_clients
-    return math.floor(exact + tolerance) + 1 if strict else math.ceil(exact - tolerance)
+    return tau
 
 
 def whole_share(share: float, n: int) -> int:

@@ -1,5 +1,6 @@
 """Server rules, one file per method: clients' updates in, an Aggregate out."""
 
+from .align_ins import align_ins
 from .and_mask import and_mask
 from .arc import arc
 from .bucketing import bucketing
@@ -7,6 +8,7 @@ from .bulyan import bulyan
 from .cached import cached
 from .centered_clipping import centered_clipping
 from .dnc import dnc
+from .fed_seca import fed_seca
 from .fedavg import fedavg
 from .fl_detector import fl_detector
 from .flame import flame
@@ -28,8 +30,12 @@ from .sign_sgd import sign_sgd
 from .sparsefed import sparsefed
 from .trimmed_mean import trimmed_mean
 from .weak_dp import weak_dp
+from .weighted_invariant import weighted_invariant
+from .weighted_median import weighted_median
+from .weighted_trimmed_mean import weighted_trimmed_mean
 
 __all__ = [
+    "align_ins",
     "and_mask",
     "arc",
     "bucketing",
@@ -37,6 +43,7 @@ __all__ = [
     "cached",
     "centered_clipping",
     "dnc",
+    "fed_seca",
     "fedavg",
     "fl_detector",
     "flame",
@@ -58,4 +65,7 @@ __all__ = [
     "sparsefed",
     "trimmed_mean",
     "weak_dp",
+    "weighted_invariant",
+    "weighted_median",
+    "weighted_trimmed_mean",
 ]

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from .._support.counting import trim_count, whole_share
 from ..errors import InputError
 
-__all__ = ["check_positive", "kept_notes", "mask_notes", "shares", "trim_guarantee", "weight_notes"]
+__all__ = [
+    "check_positive",
+    "kept_notes",
+    "mask_notes",
+    "shares",
+    "trim_guarantee",
+    "weight_notes",
+    "weighted_trim_guarantee",
+]
 
 
 def mask_notes(n_clients: int, n_votes: int, kept_fraction: float) -> tuple[str, ...]:
@@ -48,6 +56,23 @@ def trim_guarantee(alpha: float, n_clients: int) -> dict[str, Any]:
     elif n_wanted > n_trimmed:
         note = f"alpha={alpha} asks to trim {n_wanted} of {n_clients} at each end; only {n_trimmed} can be"
     return {"covered": not note, "tolerates": n_trimmed, "notes": (note,) if note else ()}
+
+
+def weighted_trim_guarantee(alpha: float, client_shares: NDArray[np.float64]) -> dict[str, Any]:
+    """Return what trimming a share of the weight promises in this round, as fields of Diagnostics.
+
+    >>> weighted_trim_guarantee(0.25, np.array([0.3, 0.4, 0.2, 0.1]))["notes"]
+    ('one client has 40% of the weight, but 25% is trimmed at each end: it can move the mean alone',)
+    """
+    heaviest = np.sort(client_shares)[::-1]
+    n_tolerated = int(np.searchsorted(np.cumsum(heaviest), alpha + 1e-9, side="right"))
+    notes: tuple[str, ...] = ()
+    if n_tolerated == 0:
+        notes = (
+            f"one client has {heaviest[0]:.0%} of the weight, but {alpha:.0%} is trimmed at each end:"
+            " it can move the mean alone",
+        )
+    return {"covered": n_tolerated > 0, "tolerates": n_tolerated, "notes": notes}
 
 
 def weight_notes(client_shares: NDArray[np.float64]) -> tuple[str, ...]:

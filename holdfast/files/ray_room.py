@@ -64,7 +64,7 @@ def _found_in_slice(
     rows: Rows, job: Job
 ) -> tuple[Part | None, Array | None, list[Array], tuple[tuple[int, ...], str] | None]:
     """Return what a worker finds in its slice: sums, update, checksums; or which rows it refuses and why."""
-    update = np.empty(rows.dim, dtype=rows.dtype) if job.plan else None
+    update = np.empty(rows.dim, dtype=rows.dtype) if job.makes_update else None
     try:
         found = list(parts(rows, job, update))
         check_unchanged(rows)

@@ -16,7 +16,7 @@ from .._support.threads import in_order
 from ..errors import InputError
 from ..updates.rows import CELL, Rows
 from . import pairs
-from ._forms import MEAN, NEAREST, RATIO, SUM, VOTE, Plan
+from ._forms import MEAN, NEAREST, RATIO, SUM, VOTE, Election, Plan, Weighing
 from ._network import comparators, sorters
 from .passes import Job, run
 
@@ -32,6 +32,7 @@ __all__ = [
     "projections",
     "redirected",
     "squared_norms",
+    "swept",
     "trimmed_mean",
     "trimmed_mean_among",
     "vote",
@@ -212,9 +213,15 @@ def _among(rows: Rows, chosen: Array, mode: int, n_trimmed: int) -> Pass:
 
 def _sweep(rows: Rows, plan: Plan) -> Pass:
     """Return what the plan makes of every column, with the clients measured on the way if asked for."""
+    return swept(rows, "sweep", plan, plan.beside, trims=plan.mode in (MEAN, RATIO, NEAREST))
+
+
+def swept(
+    rows: Rows, loop: str, plan: Plan | Weighing | Election, beside: Array = NOTHING, *, trims: bool
+) -> Pass:
+    """Return what a loop makes of every column by its plan, and what it measures of the clients."""
     n, update = len(rows), rows.empty()
-    job = Job("sweep", (2, n + 1) if rows.explain else (0,), plan.beside, plan)
-    counts, sums = run(rows, job, update)
+    counts, sums = run(rows, Job(loop, (2, n + 1) if rows.explain else (0,), beside, plan), update)
     bad, kept, opposed, trimmed, consistency = np.split(counts, [n, n + 1, 2 * n + 1, 3 * n + 1])
     rows.refuse(bad)
     if not rows.explain:
@@ -223,7 +230,7 @@ def _sweep(rows: Rows, plan: Plan) -> Pass:
         squares=sums[0],
         dots=sums[1, :-1],
         opposed=opposed,
-        trimmed=trimmed if plan.mode in (MEAN, RATIO, NEAREST) else None,
+        trimmed=trimmed if trims else None,
         consistency=consistency.reshape(4, -1).sum(axis=0),
     )
     return Pass(update, int(kept[0]), clients)

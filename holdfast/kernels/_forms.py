@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-__all__ = ["Found", "Made", "Plan", "Source", "Work"]
+__all__ = ["Election", "Found", "Made", "Plan", "Source", "Tally", "Weighing", "Work"]
 
 Array = NDArray[Any]
 
@@ -59,6 +59,40 @@ class Plan(NamedTuple):
     step: float
     needs_range: bool  # of the averaged values: to measure who was trimmed, and to keep doubles inside it
     explain: bool
+
+
+class Weighing(NamedTuple):
+    """How to make a column's weighted trimmed mean."""
+
+    shares: Array  # [row] of the weight
+    units: Array  # [row] the same in whole numbers, whose sums are exact in any order
+    pairs: Array  # the sorting network
+    n_outside: int  # so many rows at each end are trimmed away, whatever their order
+    n_edge: int  # and at most so many
+    edge: int  # units that are trimmed away at each end
+    alpha: float  # the share of the weight trimmed away at each end; 0.5: the median
+    n_votes: int  # a column with |sum of signs times units| below it is multiplied by `below`
+    below: float
+    explain: bool
+
+
+class Election(NamedTuple):
+    """How to elect a column's sign, and to average the rows that have it."""
+
+    votes: Array  # [row] whole numbers
+    factors: Array  # [row] what clipping multiplies it by
+    cutoffs: Array  # [row] smaller magnitudes are left out
+    pairs: Array  # the network that brings the lower median of the magnitudes to its place
+    below: float
+    explain: bool
+
+
+class Tally(NamedTuple):
+    """What to count in each row."""
+
+    given: Array  # [row] what the loop compares its numbers with
+    n_counts: int  # of each row
+    shift: int  # the place of the digits that are counted
 
 
 class Found(NamedTuple):

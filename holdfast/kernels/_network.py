@@ -5,15 +5,15 @@ vector register holds. A trimmed mean does not need the order, only which values
 comparator that cannot change that is left out.
 """
 
+from collections.abc import Hashable
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["comparators", "sorters"]
+__all__ = ["comparators", "comparators_into", "sorters"]
 
 
-@lru_cache(maxsize=64)
 def comparators(n_rows: int, n_trimmed: int) -> NDArray[np.int64]:
     """Return (low, high) pairs of rows that bring the middle n - 2k values into rows k to n - k, unordered.
 
@@ -22,12 +22,21 @@ def comparators(n_rows: int, n_trimmed: int) -> NDArray[np.int64]:
     >>> len(comparators(20, 5)), len(comparators(20, 0))
     (80, 0)
     """
-    if n_trimmed == 0:
-        return np.empty((0, 2), dtype=np.int64)
+    groups = ("low",) * n_trimmed, ("kept",) * (n_rows - 2 * n_trimmed), ("high",) * n_trimmed
+    return comparators_into(sum(groups, ()))
+
+
+@lru_cache(maxsize=64)
+def comparators_into(groups: tuple[Hashable, ...]) -> NDArray[np.int64]:
+    """Return pairs of rows that bring every value into its group, unordered; groups follow one another.
+
+    >>> comparators_into(("least", "others", "others")).tolist()
+    [[0, 2], [0, 1]]
+    """
     # From the end: a wire that no later comparator touches is known by the group it ends in.
-    wires: list[object] = [*["low"] * n_trimmed, *["kept"] * (n_rows - 2 * n_trimmed), *["high"] * n_trimmed]
+    wires: list[object] = list(groups)
     needed = []
-    for low, high in reversed(_odd_even_merge(n_rows)):
+    for low, high in reversed(_odd_even_merge(len(groups))):
         if wires[low] != wires[high]:
             needed.append((low, high))
             wires[low], wires[high] = object(), object()

@@ -5,6 +5,7 @@ float64, which are added in the order of the cells. So a pass can be cut anywher
 """
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._support.threads import in_order, n_threads
 from ..updates.rows import CELL, Rows
-from ._forms import Found, Plan, Source
+from ._forms import Election, Found, Plan, Source, Tally, Weighing
 from ._reader import Reader
 
 __all__ = ["Job", "Part", "Total", "added", "parts", "run"]
@@ -23,20 +24,29 @@ Array = NDArray[Any]
 CELLS_PER_TASK = 16
 #: Bytes that a task reads from files: long reads, but few enough to be worked on in the caches.
 READ_BYTES = 16 << 20
+#: Where the compiled loops are that make an update, and those that only count.
+SWEEPS = {"sweep": "_columns", "weighted": "_weighted", "elected": "_elections"}
+COUNTS = {"digits": "_largest", "agreements": "_largest", "concordance": "_elections"}
 
 
 class Job(NamedTuple):
     """One pass: which loop, and what it is given beside the rows."""
 
-    loop: str  # sweep, gram, projections or magnitudes
+    loop: str  # of SWEEPS or COUNTS, or else one that adds sums
     shape: tuple[int, ...]  # of the sums that each cell adds
     beside: Array  # one more row, flat, or empty
-    plan: Plan | None = None  # of a sweep
+    plan: Plan | Weighing | Election | Tally | None = None  # of a sweep or a count
+
+    @property
+    def makes_update(self) -> bool:
+        """Whether it fills in one value per column."""
+        return self.loop in SWEEPS
 
     def on(self, start: int, stop: int) -> "Job":
         """Return the same pass for these columns alone, counted from 0."""
         beside = self.beside[start:stop]
-        return self._replace(beside=beside, plan=self.plan and self.plan._replace(beside=beside))
+        plan = self.plan._replace(beside=beside) if isinstance(self.plan, Plan) else self.plan
+        return self._replace(beside=beside, plan=plan)
 
 
 class Part(NamedTuple):
@@ -83,7 +93,10 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
     def task(start: int) -> Part:
         stop = min(start + cells * CELL, rows.dim)
         source, copies = reader.at(start, stop)
-        found = _swept(source, job, start, stop, out) if job.plan else _summed(source, job, start, stop)
+        if job.makes_update:
+            found = _swept(source, job, start, stop, out)
+        else:
+            found = (_counted if job.loop in COUNTS else _summed)(source, job, start, stop)
         del copies  # not before: the source points into them
         return found
 
@@ -99,8 +112,7 @@ def cells_at_once(rows: Rows, is_in_place: bool) -> int:
 
 
 def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -> Part:
-    from ._columns import sweep
-
+    sweep = import_module(f".{SWEEPS[job.loop]}", __package__).sweep
     n, explain = source.addresses.shape[1], len(job.shape) > 1
     counts = np.zeros(3 * n + 1 + 4 * (n + 1), dtype=np.int64)
     bad, kept, opposed, trimmed, consistency = np.split(counts, [n, n + 1, 2 * n + 1, 3 * n + 1])
@@ -110,6 +122,15 @@ def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -
     sweep(source, job.plan, start, stop, CELL, out, found)
     cells = np.stack([squares, dots], axis=1) if explain else np.zeros((0, *job.shape))
     return Part(counts, cells, n_cells)
+
+
+def _counted(source: Source, job: Job, start: int, stop: int) -> Part:
+    assert isinstance(job.plan, Tally)
+    count = getattr(import_module(f".{COUNTS[job.loop]}", __package__), job.loop)
+    n = source.addresses.shape[1]
+    counts = np.zeros(n * (1 + job.plan.n_counts), dtype=np.int64)
+    count(source, job.plan, start, stop, counts[:n], counts[n:].reshape(n, -1))
+    return Part(counts, np.zeros((0, *job.shape)), -(-(stop - start) // CELL))
 
 
 def _summed(source: Source, job: Job, start: int, stop: int) -> Part:
