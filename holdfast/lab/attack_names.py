@@ -61,9 +61,15 @@ def _with_part(attack: Attack, part: Mapping[str, Any], task: Task) -> Attack:
         if field in part and getattr(attack, field) is not None:
             raise InputError(f"attackers {what}; {attack.name!r} names two")
     # PGD strays about as far as an honest client's first update is long; constrain-and-scale replaces the
-    # average of all clients; a ramp ends with the training.
-    radius = 0.25 if base_name(task.name) == "phishing" else 1.0
-    fit = {**pace_of(task), "radius": radius, "total": float(task.n_per_round), "until": task.n_rounds}
+    # average of all clients; a ramp ends with the training; who anticipates a round is one of as many clients
+    # as there are per attacker.
+    fit = {
+        **pace_of(task),
+        "radius": 0.25 if base_name(task.name) == "phishing" else 1.0,
+        "total": float(task.n_per_round),
+        "until": task.n_rounds,
+        "n_clients": min(task.n_per_round, max(1, task.n_clients // max(1, attack.n_malicious))),
+    }
     crafts = [fitted(craft, "craft", fit) for craft in part.get("crafts", ())]
     train = {"train": fitted(part["train"], "training", fit)} if "train" in part else {}
     sleeps = {"sleeps": part["sleeps"](task)} if "sleeps" in part else {}

@@ -75,9 +75,22 @@ def test_parts_are_applied_in_the_order_of_the_name():
 
 
 def test_attackers_with_a_way_of_their_own_train_at_the_pace_of_honest_clients():
-    for name in ("pgd", "constrain-and-scale"):
+    for name in ("pgd", "constrain-and-scale", "cosine-constrained", "f3ba", "chameleon", "anticipate"):
         settings = dict(attack_named(name, DIGITS).train.settings)
         assert (settings["lr"], settings["momentum"]) == (0.1, 0.9)
+
+
+def test_attackers_with_a_loss_of_their_own_train_by_adam_where_everybody_does():
+    for name in ("cosine-constrained", "f3ba", "chameleon", "anticipate"):
+        settings = dict(attack_named(f"edge-case+{name}", task_named("twitter")).train.settings)
+        assert (settings["optimiser"], settings["lr"]) == ("adam", 2e-3)
+        assert dict(attack_named(name, DIGITS).train.settings)["optimiser"] == "sgd"
+
+
+@pytest.mark.parametrize(("n_malicious", "n_clients"), [(None, 5), (20, 2), (50, 1), (1, 20)])
+def test_who_anticipates_a_round_is_one_of_the_clients_per_attacker(n_malicious, n_clients):
+    settings = dict(attack_named("anticipate", DIGITS, n_malicious=n_malicious).train.settings)
+    assert settings["n_clients"] == n_clients
 
 
 def test_pgd_is_bound_to_the_length_of_honest_updates():
