@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from .. import aggregators
@@ -17,6 +18,11 @@ HONEST = "no attack"
 
 #: Parts of an attack's name that need no backdoor: they spoil the model for all inputs.
 UNTARGETED = ("alie", "inner-product", "sign-flip", "gaussian", "poisoned-fl")
+
+#: The backdoors that some parts were made for; all others are joined to the edge case.
+MADE_FOR: Mapping[str, str] = MappingProxyType(
+    {"cerberus": "tuned", "f3ba": "distributed", "soda": "foreign"}
+)
 
 #: What only a watch can be tried with.
 FOR_A_WATCH = ("whitewash",)
@@ -43,14 +49,15 @@ def defences_tried() -> tuple[str, ...]:
 
 
 def attacks_on(task: str) -> tuple[str, ...]:
-    """Return the names of all attacks on a task: its backdoors, and the edge case with one more part each.
+    """Return the names of all attacks on a task: its backdoors alone, and with one more part each.
 
     >>> [name for name in attacks_on("digits") if "neurotoxin" in name]
     ['edge-case+neurotoxin']
     """
     parts = [part for part in ATTACKS if part not in UNTARGETED]
     untargeted = [part for part in UNTARGETED if part in ATTACKS]
-    return (*BACKDOORS[task], *(f"edge-case+{part}" for part in parts), *untargeted)
+    joined = (f"{MADE_FOR.get(part, 'edge-case')}+{part}" for part in parts)
+    return (*BACKDOORS[task], *joined, *untargeted)
 
 
 @dataclass(frozen=True)
