@@ -114,12 +114,11 @@ def n_groups(points: Array, rng: np.random.Generator, *, most: int = 8, n_refere
     (2, 1)
     """
     low, high = points.min(axis=0), points.max(axis=0)
-    sides = high - low
-    box = np.divide(points - low, sides, out=np.zeros_like(points), where=sides > 0)
-    drawn = rng.random((n_references, *points.shape)) * (sides > 0)
-    most = min(most, len(points) - 1)
-    if not (sides > 0).any() or most < 1:
+    longest, most = (high - low).max(), min(most, len(points) - 1)
+    if most < 1 or longest == 0:
         return 1
+    box, sides = (points - low) / longest, (high - low) / longest
+    drawn = sides * rng.random((n_references, *points.shape))
     gaps, errors = np.empty(most + 1), np.empty(most + 1)
     for k in range(1, most + 2):
         uniform = np.array([_log_spread(one, k, rng) for one in drawn])
