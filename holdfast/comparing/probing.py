@@ -132,10 +132,10 @@ def _rule_of(defence: Defence) -> Rule:
             f"{defence.name} watches over the clients, which takes many rounds; a probe has one:"
             " name the rule alone"
         )
-    if defence.train is not None or defence.predict != Defence().predict:
+    if defence.train or defence.after or defence.predict != Defence().predict:
         raise InputError(
-            f"{defence.name} changes how clients train or how the model answers; a probe puts rules side by"
-            " side on the same updates, so use compare for it"
+            f"{defence.name} changes how clients or the server train or how the model answers; a probe puts"
+            " rules side by side on the same updates, so use compare for it"
         )
     rule: Rule = defence.aggregate
     return rule

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .attack_names import attack_named
 from .attack_parts import ATTACKS, BACKDOORS
 from .choices import Numbers, build_contest, build_run
-from .defence_names import CLIENT_SIDE, WATCHES, defence_named
+from .defence_names import CLIENT_SIDE, SERVER_SIDE, WATCHES, defence_named
 from .scenario import Attack, Defence, Run, Task
 from .simulation import Record, State, simulate
 from .tasks import SCALES, TASKS, task_named
@@ -25,6 +25,7 @@ __all__ = [
     "BACKDOORS",
     "CLIENT_SIDE",
     "SCALES",
+    "SERVER_SIDE",
     "TASKS",
     "WATCHES",
     "Attack",

@@ -11,7 +11,7 @@ from ..core import Bound, bind
 from .attack_names import attack_named
 from .attack_parts import ATTACKS, BACKDOORS, POISON
 from .choices import NUMBERS, numbers_of
-from .defence_names import CLIENT_SIDE, WATCHES, defence_named
+from .defence_names import CLIENT_SIDE, SERVER_SIDE, WATCHES, defence_named
 from .own import Own
 from .scenario import Attack, Task
 from .tasks import TASKS, base_name
@@ -153,12 +153,12 @@ def _defences() -> Iterator[Choice]:
         settings = {**dict(rule.settings), **required}
         settings |= _exceptions(name, settings)
         yield Choice(name, _sentence(rule), settings, paper=_paper(rule))
-    for name, train in CLIENT_SIDE.items():
+    for name, train in {**CLIENT_SIDE, **SERVER_SIDE}.items():
         # Who makes examples makes them in numbers, not in text.
         is_any = not bind(train, "training").needs("span")
         tasks = [task for task in TASKS.values() if is_any or not task.model.needs("vectors")]
         defences = [defence_named(name, task, Attack()) for task in tasks]
-        by_task = [[defence.train, defence.predict] for defence in defences]
+        by_task = [[defence.train or defence.after, defence.predict] for defence in defences]
         shared = _shared(map(_named_settings, by_task))
         limits = () if is_any else tuple(task.name for task in tasks)
         yield Choice(name, _sentence(train), shared, limits, _paper(train))

@@ -1,7 +1,8 @@
 """The defences that have a name: what `holdfast run` puts together with a task.
 
 "factions+invariant" is the rule `invariant` under the watch `factions`, "nnm+krum" is `krum` behind `nnm`,
-"lead_fl+krum" is `krum` with honest clients who train by `lead_fl`.
+"lead_fl+krum" is `krum` with honest clients who train by `lead_fl`, "csft+krum" with a server that trains by
+`csft` after each round.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,14 +23,17 @@ from .inference import confident
 from .own import Own, named_in
 from .scenario import Attack, Defence, Task
 from .tasks import base_name
-from .training import fl_wbc, flip, flip_compact, lead_fl
+from .training import csft, fl_wbc, flip, flip_compact, flood, lead_fl
 
-__all__ = ["CLIENT_SIDE", "FRONTS", "WATCHES", "defence_named", "ruled_by", "watched_by"]
+__all__ = ["CLIENT_SIDE", "FRONTS", "SERVER_SIDE", "WATCHES", "defence_named", "ruled_by", "watched_by"]
 
 #: The defences in which honest clients do their part: how they train. Alone, with plain averaging.
 CLIENT_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {"fl_wbc": fl_wbc, "flip": flip_compact, "flip_full": flip, "lead_fl": lead_fl}
 )
+
+#: The defences in which the server trains the model itself after each round. Alone, with plain averaging.
+SERVER_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType({"csft": csft, "flood": flood})
 
 #: The rules that work in front of another, any number of them before the rule in a defence's name.
 FRONTS = tuple(name for name in aggregators.__all__ if getattr(aggregators, name).inner is not None)
@@ -41,8 +45,8 @@ WATCHES: Mapping[str, Watch] = MappingProxyType({"factions": factions})
 def defence_named(name: str, task: Task, attack: Attack, *, own: Own | None = None) -> Defence:
     """Return the rule of this name, which assumes as many attackers as there are on average.
 
-    What stands before a + is a watch over the clients, how they train, or a rule in front of what follows.
-    All but how they train may be the user's `own`.
+    What stands before a + is a watch over the clients, how they or the server train, or a rule in front of
+    what follows. All but how they train may be the user's `own`.
 
     >>> from holdfast.lab import task_named
     >>> task = task_named("phishing")
@@ -57,13 +61,16 @@ def defence_named(name: str, task: Task, attack: Attack, *, own: Own | None = No
     if not plus:
         return _own_defence(name, task, attack, own) or _ruled(name.replace("-", "_"), task, attack, own)
     front = _front(first, own)
-    if front is None and first.replace("-", "_") not in CLIENT_SIDE:
+    trained = first.replace("-", "_")
+    if front is None and trained not in {*CLIENT_SIDE, *SERVER_SIDE}:
         _watch(first, own)  # what stands before the rule is wrong first
     behind = defence_named(rest, task, attack, own=own)
     if front is not None:
         return _in_front(*front, behind, _expected(task, attack))
-    if first.replace("-", "_") in CLIENT_SIDE:
-        return _client_side(first.replace("-", "_"), task, behind)
+    if trained in CLIENT_SIDE:
+        return _client_side(trained, task, behind)
+    if trained in SERVER_SIDE:
+        return _server_side(trained, task, behind)
     return watched_by(first, behind, own=own)
 
 
@@ -141,7 +148,7 @@ def _own_defence(name: str, task: Task, attack: Attack, own: Own | None) -> Defe
 
 
 def _check_one_meaning(name: str, plain: str, own: Own) -> None:
-    if plain == name and name in {*aggregators.__all__, *CLIENT_SIDE}:
+    if plain == name and name in {*aggregators.__all__, *CLIENT_SIDE, *SERVER_SIDE}:
         raise InputError(
             f"{name!r} is in {own.where} and in holdfast: write {own.module}.{name}, or rename it there"
         )
@@ -157,11 +164,13 @@ def _ruled(name: str, task: Task, attack: Attack, own: Own | None) -> Defence:
     """Return a defence without a watch."""
     if name in CLIENT_SIDE:
         return replace(_client_side(name, task, Defence()), name=name)
+    if name in SERVER_SIDE:
+        return replace(_server_side(name, task, Defence()), name=name)
     if name in WATCHES:
         raise InputError(f"{name} is a watch, which needs a rule beside it: {name}+fedavg, for example")
     if name not in aggregators.__all__:
         owned = () if own is None else (*own.rules, *own.defences)
-        known = [*owned, *aggregators.__all__, *CLIENT_SIDE]
+        known = [*owned, *aggregators.__all__, *CLIENT_SIDE, *SERVER_SIDE]
         raise InputError(f"no defence {name!r}; {nearest(name, known)}There are: {', '.join(known)}")
     settings: dict[str, Any] = {**_expected(task, attack)}
     base = base_name(task.name)
@@ -183,3 +192,13 @@ def _client_side(name: str, task: Task, defence: Defence) -> Defence:
         raise InputError(f"{name} inverts triggers in numbers; {task.name} is text, for which there is none")
     pace = {} if train is flip else pace_of(task)  # flip trains by Adam, at a pace of its own
     return replace(named, train=fitted(train, "training", pace), predict=confident)  # which may decline
+
+
+def _server_side(name: str, task: Task, defence: Defence) -> Defence:
+    """Return the defence with a server that trains the model after each round."""
+    if defence.after is not None:
+        raise InputError(f"the server trains in one way; {name}+{defence.name} names two")
+    after = fitted(SERVER_SIDE[name], "training", pace_of(task))
+    if after.needs("span") and task.model.needs("vectors"):
+        raise InputError(f"{name} draws inputs in numbers; {task.name} is text, for which there are none")
+    return replace(defence, name=f"{name}+{defence.name}", after=after)

@@ -5,7 +5,7 @@ import pytest
 
 from holdfast import aggregators
 from holdfast.core import ROLES
-from holdfast.lab import CLIENT_SIDE
+from holdfast.lab import CLIENT_SIDE, SERVER_SIDE
 from holdfast.lab.catalogue import BY_TASK
 
 from .test_run import holdfast
@@ -17,10 +17,11 @@ def list_choices(kind):
 
 def test_every_defence_is_listed_with_every_setting():
     entries = {entry["name"]: entry["settings"] for entry in list_choices("defences")}
-    assert set(entries) == {*aggregators.__all__, *CLIENT_SIDE}
+    trained = {**CLIENT_SIDE, **SERVER_SIDE}
+    assert set(entries) == {*aggregators.__all__, *trained}
     for name, settings in entries.items():
-        if name in CLIENT_SIDE:
-            train = CLIENT_SIDE[name]
+        if name in trained:
+            train = trained[name]
             keywords = set(inspect.getfullargspec(train).kwonlyargs) - set(ROLES["training"].inputs)
             assert {f"{train.__name__}.{keyword}" for keyword in keywords} <= set(settings)
             assert ("confident.threshold" in settings) == ("flip" in name)

@@ -204,6 +204,19 @@ def test_clients_who_train_in_their_own_way_may_stand_before_any_defence():
         defence_named("lead_fl+flip", DIGITS, Attack())
 
 
+def test_a_server_that_trains_may_stand_before_any_defence_and_alone_before_plain_averaging():
+    defence = defence_named("csft+lead_fl+nnm+krum", DIGITS, Attack("some", 10))
+    assert defence.name == "csft+lead_fl+nnm+krum"
+    assert (defence.after.name, defence.train.name, defence.aggregate.name) == ("csft", "lead_fl", "nnm")
+    assert dict(defence.after.settings)["lr"] == 0.1
+    alone = defence_named("flood", DIGITS, Attack())
+    assert (alone.name, alone.after.name, alone.aggregate.name) == ("flood", "flood", "fedavg")
+    with pytest.raises(InputError, match=r"trains in one way; csft\+flood names two"):
+        defence_named("csft+flood", DIGITS, Attack())
+    with pytest.raises(InputError, match="flood draws inputs in numbers; twitter is text"):
+        defence_named("flood+krum", task_named("twitter"), Attack())
+
+
 @pytest.mark.parametrize("name", ["flip", "flip_full"])
 def test_flip_says_that_it_is_not_for_text(name):
     with pytest.raises(InputError, match="tweets is text"):

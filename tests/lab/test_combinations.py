@@ -9,7 +9,16 @@ import pytest
 
 from holdfast import InputError, aggregators
 from holdfast.errors import TooFewClientsError
-from holdfast.lab import ATTACKS, BACKDOORS, CLIENT_SIDE, TASKS, attack_named, defence_named, task_named
+from holdfast.lab import (
+    ATTACKS,
+    BACKDOORS,
+    CLIENT_SIDE,
+    SERVER_SIDE,
+    TASKS,
+    attack_named,
+    defence_named,
+    task_named,
+)
 from holdfast.lab.data import digits, phishing
 from holdfast.lab.scenario import Defence, Run
 from holdfast.lab.simulation import simulate
@@ -94,7 +103,9 @@ def test_each_way_to_hide_changes_what_crafting_colluders_do(part):
     assert (hidden != params_of("digits", loud, "fedavg")).any()
 
 
-@pytest.mark.parametrize("rule", [name for name in [*aggregators.__all__, *CLIENT_SIDE] if name != "fedavg"])
+@pytest.mark.parametrize(
+    "rule", [name for name in [*aggregators.__all__, *CLIENT_SIDE, *SERVER_SIDE] if name != "fedavg"]
+)
 def test_each_defence_learns_something_else_than_plain_averaging(rule):
     params = params_of("digits", "edge-case", rule)
     assert (params != params_of("digits", "edge-case", "fedavg")).any()

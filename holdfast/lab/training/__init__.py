@@ -10,6 +10,7 @@ from .focused_flip import f3ba
 from .lead import lead_fl
 from .local import adam, sgd
 from .near_benign import cerberus, soda
+from .push_back import csft, flood
 from .schedule import Shard, Trained, schedule
 from .wbc import fl_wbc
 
@@ -24,10 +25,12 @@ __all__ = [
     "constrained_sgd",
     "cosine_constrained",
     "crop_and_flip",
+    "csft",
     "f3ba",
     "fl_wbc",
     "flip",
     "flip_compact",
+    "flood",
     "lead_fl",
     "projected_sgd",
     "schedule",
