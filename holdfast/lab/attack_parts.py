@@ -32,7 +32,7 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
             "edge-case": bind(attacks.edge_case, "backdoor", pool="turned", target=1),
             "distributed": bind(attacks.distributed_pixels, "backdoor", height=2, width=2, gap=4, target=0),
             "a3fl": bind(attacks.a3fl, "backdoor", size=2, margin=0, target=0),
-            "iba": bind(attacks.iba, "backdoor", epsilon=0.3, target=0),
+            "iba": bind(attacks.iba, "backdoor", epsilon=0.2, target=0),
             "tuned": bind(attacks.tuned_trigger, "backdoor", height=2, width=2, gap=4, target=0),
             "foreign": bind(attacks.foreign_images, "backdoor", of="gratings", target=0),
         },

@@ -29,10 +29,11 @@ def soda(
     distance: float = 0.1,
     direction: float = 100.0,
 ) -> Trained:
-    """Return the updates of training on cross-entropy + distance * |w - b| + direction * (1 - cos(w, b)).
+    """Return the updates of training that stays near the attacker's own honest model, and in its direction.
 
-    SoDa, Xu et al., 2025, https://arxiv.org/abs/2509.13219. Each attacker first trains on those of its
-    examples that are not poisoned; the parameters that come of it are b. Both weights are as published.
+    SoDa, Xu et al., 2025, https://arxiv.org/abs/2509.13219: cross-entropy + distance * |w - b| + direction *
+    (1 - cos(w, b)). Each attacker first trains on those of its examples that are not poisoned; the parameters
+    that come of it are b. Both weights are as published.
 
     >>> from holdfast.lab.models import flat_params, mlp
     >>> x, y, batches = np.eye(4, 2, dtype=np.float32), np.array([0, 0, 1, 1]), np.array([[0, 1], [2, 3]] * 9)
@@ -58,10 +59,22 @@ def cerberus(
     optimiser: Optimiser = "sgd",
     distance: float = 0.1,
 ) -> Trained:
-    """Return the updates of training on cross-entropy + distance * |w - b|, b the same without poison.
+    """Return the updates of training that stays near the attacker's own honest model.
 
-    Cerberus, Lyu et al., 2023, https://doi.org/10.1609/aaai.v37i7.26083. Its third term, the cosines between
-    the attackers' updates, is left to the craft `decorrelate`, as attackers train apart.
+    Cerberus, Lyu et al., 2023, https://doi.org/10.1609/aaai.v37i7.26083: cross-entropy + distance * |w - b|,
+    b as for `soda`. Its third term, the cosines between the attackers' updates, is left to the craft
+    `decorrelate`, as attackers train apart. Its trigger is `tuned_trigger`.
+
+    >>> from holdfast.lab.models import build_network, flat_params, mlp
+    >>> x, batches = np.ones((4, 2), np.float32), np.array([[0, 1], [2, 3]] * 9)
+    >>> shard = Shard(x, np.array([0, 1] * 2), batches, poisoned=np.array([False, True] * 2))
+    >>> model = build_network(partial(mlp, sizes=(2, 2)), seed=0)
+    >>> lengths = [
+    ...     np.linalg.norm(cerberus(model, flat_params(model), [shard], distance=weight).updates)
+    ...     for weight in (0.0, 1.0)
+    ... ]
+    >>> bool(lengths[0] < lengths[1])  # nearer to the honest model, which learns one label alone
+    True
     """
     fresh = partial(_fresh, model, lr=lr, momentum=momentum, optimiser=optimiser)
     return _near_benign(model, params, shards, fresh, distance=distance, direction=0.0)
@@ -90,6 +103,8 @@ def _near_benign(
 
     def train(shard: Shard) -> None:
         take_steps(model, _clean(shard), fresh())
+        if shard.poisoned is None or not shard.poisoned.any():
+            return  # an honest client, or an attacker who rehearses being one
         benign = torch.from_numpy(flat_params(model)).to(next(model.parameters()).device)
         load_params(model, params, before)
 

@@ -77,6 +77,14 @@ def test_without_weights_it_is_plain_training():
     )
 
 
+@pytest.mark.parametrize("poisoned", [None, np.zeros(17, bool)], ids=["none", "all clean"])
+def test_a_client_without_poison_is_honest(poisoned):
+    model, params = network(small_mlp)
+    (shard,) = shards((6,), [17])
+    got = soda(model, params, [shard._replace(poisoned=poisoned)], lr=0.05, distance=5.0).updates
+    np.testing.assert_array_equal(got, sgd(model, params, [shard], lr=0.05).updates)
+
+
 def test_cerberus_minds_the_distance_alone():
     model, params = network(small_mlp)
     examples = half_poisoned((5, 17))
