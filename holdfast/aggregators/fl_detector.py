@@ -23,7 +23,7 @@ __all__ = ["FLDetectorState", "fl_detector"]
 Array = NDArray[Any]
 
 #: No update is longer than the root of this: squares of sums of three of them do not overflow.
-LONGEST = 1e290
+LONGEST = 1e302
 #: Of fewer scores, none stands out.
 N_TOLD = 3
 

@@ -22,11 +22,16 @@ TAUS = [0.0, 0.2, 1 / 3, 0.5, 0.6, 1.0]
 #: name: a rule with settings that fit most rounds of n clients
 RULES = {
     "and_mask": lambda rng, n: a.and_mask(tau=pick(rng, TAUS), strict=pick(rng, [True, False])),
+    "cached": lambda rng, n: a.cached(
+        rule=a.trimmed_mean(alpha=pick(rng, SHARES)), momentum=pick(rng, [0.1, 1.0])
+    ),
     "centered_clipping": lambda rng, n: a.centered_clipping(radius=pick(rng, [None, 0.1, 100.0])),
     "dnc": lambda rng, n: a.dnc(n_malicious=some_attackers(rng, n), n_coordinates=pick(rng, [3, 10_000])),
     "fedavg": lambda rng, n: a.fedavg,
+    "fl_detector": lambda rng, n: a.fl_detector,
     "flame": lambda rng, n: a.flame(noise=0.0),
     "fltrust": lambda rng, n: a.fltrust,
+    "foolsgold": lambda rng, n: a.foolsgold(confidence=pick(rng, [0.3, 1.0])),
     "invariant": lambda rng, n: a.invariant(tau=pick(rng, TAUS), alpha=pick(rng, SHARES)),
     "krum": lambda rng, n: a.krum(n_malicious=some_attackers(rng, n)),
     "krum_trimmed_mean": lambda rng, n: a.krum_trimmed_mean(
@@ -43,6 +48,7 @@ RULES = {
     "multi_metrics": lambda rng, n: a.multi_metrics(kept=pick(rng, [0.3, 0.7])),
     "norm_clipping": lambda rng, n: a.norm_clipping(max_norm=pick(rng, [None, 1e-3, 10.0])),
     "rfa": lambda rng, n: a.rfa,
+    "rflbat": lambda rng, n: a.rflbat(outer=pick(rng, [1.0, 10.0])),
     "rlr": lambda rng, n: a.rlr(threshold=int(rng.integers(0, 1 + n // 2))),
     "sign_sgd": lambda rng, n: a.sign_sgd(step=pick(rng, [1e-3, 1.0])),
     "sparsefed": lambda rng, n: a.sparsefed(

@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import naive
+from .remembering import expected_of_cached, expected_of_foolsgold
 from .rounds import Round
 
 #: Rules that measure the length of each row.
 WITH_LENGTHS = {"centered_clipping", "fltrust", "norm_clipping", "rfa", "sparsefed", "weak_dp"}
 WITH_LENGTHS |= {"krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
-WITH_LENGTHS |= {"dnc", "flame", "multi_metrics"}
+WITH_LENGTHS |= {"dnc", "fl_detector", "flame", "foolsgold", "multi_metrics"}
 #: Squares are taken in float64: rows that are shorter count as zero.
 SHORTEST = 1e-154
 #: Rounding in sums over clients and coordinates in float64, relative to what is added up.
@@ -25,7 +26,7 @@ def too_few(rule, n):
         or n < (settings.get("n_selected") or 0)
         or n < settings.get("threshold", 0)
         or (rule.name == "mean_variance_mask" and n < 2)
-        or (rule.name == "multi_metrics" and n < 3)
+        or (rule.name in ("multi_metrics", "rflbat") and n < 3)
     )
 
 
@@ -163,9 +164,12 @@ def expected_of_sparsefed(ruled):
 
 
 EXPECTED = {
+    "cached": expected_of_cached,
     "centered_clipping": expected_of_clipping,
     "dnc": expected_of_kept,
+    "fl_detector": expected_of_kept,
     "flame": expected_of_clipped,
+    "foolsgold": expected_of_foolsgold,
     "krum": expected_of_selected,
     "krum_trimmed_mean": expected_of_selected,
     "mean_variance_mask": expected_of_ratios,
@@ -173,5 +177,6 @@ EXPECTED = {
     "multi_krum_cosine": expected_of_selected,
     "multi_metrics": expected_of_kept,
     "rfa": expected_of_rfa,
+    "rflbat": expected_of_kept,
     "sparsefed": expected_of_sparsefed,
 }
