@@ -95,6 +95,7 @@ OTHERS_TABLES = (
                 ("FoolsGold", "foolsgold"),
                 ("RLR", "rlr"),
                 ("DnC", "dnc"),
+                ("Multi-Metrics", "multi_metrics"),
                 ("Trimmed mean", "trimmed_mean"),
                 ("Median", "median"),
                 ("Bulyan", "bulyan"),
