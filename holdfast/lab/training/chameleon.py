@@ -38,6 +38,13 @@ def chameleon(
 
     The published code takes ten passes and three, at falling rates, and projects onto a ball around the
     global model. Here each phase takes a client's own steps, and there is no ball.
+
+    >>> from holdfast.lab.models import flat_params, mlp
+    >>> x, y = np.eye(4, dtype=np.float32), np.array([0, 0, 1, 1])
+    >>> shard = Shard(x, y, np.array([[0, 1, 2, 3]]), poisoned=np.array([True, False, False, False]))
+    >>> model = mlp(sizes=(4, 3, 2))
+    >>> chameleon(model, flat_params(model), [shard]).updates.shape
+    (1, 23)
     """
     for name, number in (("encoder_pace", encoder_pace), ("temperature", temperature)):
         if not 0 < number < np.inf:

@@ -40,6 +40,13 @@ def f3ba(
     The paper also learns the trigger, which is left to the backdoor here. Its code scales a trigger to the
     size of a kernel; here a kernel fits the patch in which both kinds of examples differ most, and one share
     is for layers of both kinds.
+
+    >>> from holdfast.lab.models import mlp
+    >>> x, y = np.array([[0, 0], [1, -1]], np.float32), np.zeros(2, np.int64)
+    >>> shard = Shard(x, y, np.array([[0, 1]]), poisoned=np.array([False, True]))
+    >>> ones = np.ones(12, np.float32)
+    >>> f3ba(mlp(sizes=(2, 2, 2)), ones, [shard], lr=0.0, share=1.0, previous=ones).updates[0, :4]
+    array([ 0., -2.,  0., -2.], dtype=float32)
     """
     if not 0 < share <= 1:
         raise InputError(f"share, of a layer's weights, must be in (0, 1]; got {share!r}")

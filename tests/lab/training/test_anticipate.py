@@ -75,7 +75,7 @@ def test_after_rounds_of_others_it_leaves_more_of_the_backdoor_than_plain_traini
         return torch.nn.functional.cross_entropy(scores, y).item()
 
     plain = sgd(model, params, [shard], lr=0.3).updates
-    ahead = anticipate(model, params, [shard], lr=0.3, n_clients=5).updates
+    ahead = anticipate(model, params, [shard], lr=0.3, n_clients=5, n_ahead=3).updates
     as_long = plain * np.linalg.norm(ahead) / np.linalg.norm(plain)
     assert loss_after(ahead) < loss_after(as_long)
     assert loss_after(ahead) < loss_after(plain) / 2
