@@ -21,7 +21,7 @@ from ..updates.rows import Rows, Updates, rows_of
 from .histories import Roster, Seen, check_rows, in_bytes, present_ids, roster_in
 from .momenta import as_rows, moved_in_memory, moved_on_disk
 from .outcome import in_form, measured_against
-from .settings import check_positive, shares
+from .settings import check_positive, share_withstood, shares
 from .shelf import Shelf
 from .trimmed_mean import trimmed_mean
 
@@ -85,7 +85,11 @@ def cached(
     weights, known = inputs.pop("weights", None), seen.roster
     counts = seen.grown(before.counts)
     counts[seen.places] = _checked_counts(weights, len(rows))
-    balanced, notes = (None, ()) if weights is None else balanced_counts(counts, known.clients)
+    balanced, notes = (
+        (None, ())
+        if weights is None
+        else balanced_counts(counts, known.clients, withstood=share_withstood(rule))
+    )
     before = replace(before, clients=ids_as_bytes(known.clients), last=known.last, counts=counts)
     before = replace(before, round=np.array(known.round))
 
@@ -99,7 +103,9 @@ def cached(
         momenta, held = as_rows(files, rows), shelf.n_bytes
     found = _ruled(rule, momenta, {**inputs, "clients": known.clients, "weights": balanced})
     notes += _notes(seen, f"{in_bytes(held)} {'in memory' if folder is None else f'in {folder}'}")
-    return Aggregate(found.update, after, _said(rows, found, seen, momentum, notes))
+    said = _said(rows, found, seen, momentum, notes)  # clients are measured before the update is rounded
+    is_flat = isinstance(found.update, np.ndarray) and found.update.dtype == rows.dtype
+    return Aggregate(rows.layout.restored(found.update) if is_flat else found.update, after, said)
 
 
 def _check_settings(rule: Rule, momentum: float, kept_rounds: int, most_clients: int) -> None:

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._support.counting import trim_count, whole_share
+from ..core import Aggregate, Bound
 from ..errors import InputError
 
 __all__ = [
     "check_positive",
     "kept_notes",
     "mask_notes",
+    "share_withstood",
     "shares",
     "trim_guarantee",
     "weight_notes",
@@ -73,6 +75,19 @@ def weighted_trim_guarantee(alpha: float, client_shares: NDArray[np.float64]) ->
             " it can move the mean alone",
         )
     return {"covered": n_tolerated > 0, "tolerates": n_tolerated, "notes": notes}
+
+
+def share_withstood(rule: Bound[Aggregate]) -> float:
+    """Return the share of the weight that a rule, or the one behind it, stands: what it trims, or else half.
+
+    >>> from holdfast.aggregators import rfa, weighted_trimmed_mean
+    >>> share_withstood(weighted_trimmed_mean(alpha=0.2)), share_withstood(rfa)
+    (0.2, 0.5)
+    """
+    if rule.inner is not None:
+        return share_withstood(rule.inner)
+    alpha = dict(rule.settings).get("alpha")
+    return alpha if isinstance(alpha, float) and 0 < alpha < 0.5 else 0.5
 
 
 def weight_notes(client_shares: NDArray[np.float64]) -> tuple[str, ...]:

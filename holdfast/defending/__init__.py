@@ -6,12 +6,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..aggregators import fedavg
 from ..aggregators.outcome import in_form
+from ..aggregators.settings import share_withstood
 from ..core import Aggregate, Memory, Rule, Watch, bind
 from ..errors import InputError, NonFiniteError, TooFewClientsError
 from ..updates.counts import balanced_counts
@@ -157,7 +159,7 @@ def _ruled(
     while len(found.clients) >= max(1, min_clients):
         ready = capped(found)  # anew each time: what those say who are dropped decides about nobody
         if bound.needs("weights") and bound.function is not fedavg.function:
-            ready = capped(ready, balanced_counts)
+            ready = capped(ready, partial(balanced_counts, withstood=share_withstood(bound)))
         given = {"weights": ready.weights, "clients": found.clients, "state": memory.rule}
         try:
             result = in_form(bound.name, found.rows.layout, bound.run(found.rows, **given, **inputs))

@@ -17,9 +17,10 @@ Counts = NDArray[np.float64]
 MAX_EXAMPLES = 100_000_000
 #: No client counts for more than so many times the median client.
 MEDIANS = 10
-#: No quarter of the clients counts for more than this share of all examples: whatever they claim, the others
-#: outweigh them, and a weighted geometric median stays within eleven honest radii.
-MOST = 0.45
+#: Half as many clients as a rule stands count for no more than this part of the weight that it stands. Where
+#: that is half, no quarter counts for more than 45%: whatever they claim, the others outweigh them, and a
+#: weighted geometric median stays within eleven honest radii.
+MOST = 0.9
 
 
 def examples_held(count: Any) -> float:
@@ -45,26 +46,31 @@ def capped_counts(counts: Counts, clients: Sequence[Any]) -> tuple[Counts, tuple
     return _cut(counts, clients, limit, f"no client counts for more than {MEDIANS} times the median")
 
 
-def balanced_counts(counts: Counts, clients: Sequence[Any]) -> tuple[Counts, tuple[str, ...]]:
+def balanced_counts(
+    counts: Counts, clients: Sequence[Any], *, withstood: float = 0.5
+) -> tuple[Counts, tuple[str, ...]]:
     """Return sample counts that no few clients outweigh all others with, and a note on who claims more.
 
-    No quarter of the clients (one of three to seven) counts for more than 45% of all examples.
+    No quarter of the clients (one of three to seven) counts for more than 45% of all examples. For a rule
+    that stands less than half of the weight, it is half of that share of the clients, and 90% of it.
 
     >>> balanced_counts(np.array([50.0, 60.0, 700.0]), ("ann", "bob", "eve"))[0].round()
     array([50., 60., 90.])
     """
-    law = f"no quarter of the clients counts for more than {MOST:.0%} of all examples"
-    return _cut(counts, clients, largest_count(counts), law)
+    few = "quarter" if withstood == 0.5 else f"{withstood / 2:.0%}"
+    law = f"no {few} of the clients counts for more than {MOST * withstood:.0%} of all examples"
+    return _cut(counts, clients, largest_count(counts, withstood=withstood), law)
 
 
-def largest_count(counts: Counts) -> float:
-    """Return what a client may count for if no quarter is to outweigh the rest; infinity: whatever it is."""
+def largest_count(counts: Counts, *, withstood: float = 0.5) -> float:
+    """Return what a client may count for if no few are to outweigh the rest; infinity: whatever it is."""
     heaviest = np.sort(counts[counts > 0])[::-1]
     n = len(heaviest)
+    n_few = max(1, int(n * withstood / 2 + 1e-9))
 
     def outweighs(limit: float) -> bool:
         counted = np.minimum(heaviest, limit)
-        return bool(counted[: max(1, n // 4)].sum() > MOST * counted.sum())
+        return bool(counted[:n_few].sum() > MOST * withstood * counted.sum())
 
     if n < 3 or not outweighs(np.inf):  # one of two has half, whatever it claims
         return np.inf
@@ -72,7 +78,7 @@ def largest_count(counts: Counts) -> float:
     for _ in range(60):  # halved so often, the range is as small as the last digit
         middle = (low + limit) / 2
         low, limit = (low, middle) if outweighs(middle) else (middle, limit)
-    return low
+    return max(low, float(heaviest[-1]))  # of very few clients, all count the same, and that is too much
 
 
 def _cut(counts: Counts, clients: Sequence[Any], limit: float, law: str) -> tuple[Counts, tuple[str, ...]]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast import defend, fedavg, rfa, rlr, weak_dp
+from holdfast.aggregators import cached, weighted_trimmed_mean
 from holdfast.lab.data.split import dirichlet
 from holdfast.updates.counts import balanced_counts, capped_counts, largest_count
 
@@ -78,3 +79,20 @@ def test_clients_without_examples_are_not_counted_among_the_others():
     assert capped_counts(np.array([0.0, 0.0, 5.0, 5.0, 100.0]), "abcde")[0][-1] == 50
     for cap in (capped_counts, balanced_counts):
         assert cap(np.zeros(3), "abc")[1] == ()
+
+
+def test_for_a_rule_that_trims_no_few_claim_what_it_trims():
+    counts = np.full(20, 10.0)
+    counts[:2] = 1e6
+    limited, notes = balanced_counts(counts, range(20), withstood=0.25)
+    assert limited[:2].sum() / limited.sum() == pytest.approx(0.225)
+    assert "no 12% of the clients counts for more than 22% of all examples" in notes[0]
+    assert largest_count(np.array([5.0, 7.0, 1e8, 6.0]), withstood=0.25) == 5  # one of four has a quarter
+
+
+@pytest.mark.parametrize("is_cached", [False, True])
+def test_one_that_lies_about_its_count_is_trimmed_away(is_cached):
+    rule = weighted_trimmed_mean(alpha=0.25)
+    rows, counts = np.vstack([np.ones((9, 3)), [[1e30] * 3]]), [100] * 9 + [10**8]
+    result = defend(rows, cached(rule=rule) if is_cached else rule, weights=counts, clients=range(10))
+    assert np.abs(result.update).max() <= 1
