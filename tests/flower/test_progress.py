@@ -10,6 +10,7 @@ from flwr.app import MetricRecord
 from flwr.serverapp.strategy import FedAdam, FedAvgM
 
 from holdfast import centered_clipping, invariant, median, sparsefed
+from holdfast.aggregators import cached, fl_detector, foolsgold
 from holdfast.errors import DataError, InputError
 from holdfast.flower import Robust
 from holdfast.flower.progress import load_progress
@@ -20,6 +21,9 @@ KINDS = {
     "without state": lambda **to: Robust(invariant, **to),
     "SparseFed": lambda **to: Robust(sparsefed(kept=0.2), **to),
     "centered clipping": lambda **to: Robust(centered_clipping, **to),
+    "FoolsGold": lambda **to: Robust(foolsgold, **to),
+    "cached momenta": lambda **to: Robust(cached, **to),
+    "FLDetector": lambda **to: Robust(fl_detector(window=1), **to),
     "FedAdam": lambda **to: Robust(median, inner=FedAdam(), **to),
     "FedAvgM": lambda **to: Robust(median, inner=FedAvgM(server_momentum=0.9), **to),
 }
