@@ -66,14 +66,14 @@ def cerberus(
     `decorrelate`, as attackers train apart. Its trigger is `tuned_trigger`.
 
     >>> from holdfast.lab.models import build_network, flat_params, mlp
-    >>> x, batches = np.ones((4, 2), np.float32), np.array([[0, 1], [2, 3]] * 9)
-    >>> shard = Shard(x, np.array([0, 1] * 2), batches, poisoned=np.array([False, True] * 2))
+    >>> x, y, batches = np.ones((4, 2), np.float32), np.array([0, 0, 1, 1]), np.array([[0, 2], [1, 3]] * 9)
+    >>> shard = Shard(x, y, batches, poisoned=y == 1)
     >>> model = build_network(partial(mlp, sizes=(2, 2)), seed=0)
-    >>> lengths = [
-    ...     np.linalg.norm(cerberus(model, flat_params(model), [shard], distance=weight).updates)
-    ...     for weight in (0.0, 1.0)
-    ... ]
-    >>> bool(lengths[0] < lengths[1])  # nearer to the honest model, which learns one label alone
+    >>> honest, free, near = (
+    ...     cerberus(model, flat_params(model), [some], distance=weight).updates
+    ...     for some, weight in ((_clean(shard)._replace(poisoned=None), 0.0), (shard, 0.0), (shard, 1.0))
+    ... )
+    >>> bool(np.linalg.norm(near - honest) < 0.5 * np.linalg.norm(free - honest))
     True
     """
     fresh = partial(_fresh, model, lr=lr, momentum=momentum, optimiser=optimiser)
