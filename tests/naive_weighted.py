@@ -7,31 +7,36 @@ import numpy as np
 from .naive import clipped, cosines, fedavg, norms, shares, wide
 
 
+def in_order(rows, weights=None):
+    """The values of each column in order, how wide each is, and where it ends if they lie side by side."""
+    order = np.argsort(rows, axis=0, kind="stable")
+    widths = shares(weights, len(rows))[order]
+    return np.take_along_axis(wide(rows), order, axis=0), widths, np.cumsum(widths, axis=0)
+
+
+def weighted_edges(rows, least, weights=None):
+    """The first value from either end of each column that ends past the least weight."""
+    values, widths, ends = in_order(rows, weights)
+    past = np.argmax(ends > least, axis=0), np.argmax(np.cumsum(widths[::-1], axis=0) > least, axis=0)
+    columns = np.arange(rows.shape[1])
+    return values[past[0], columns], values[::-1][past[1], columns]
+
+
 def weighted_trimmed_mean(rows, alpha, weights=None):
     """Lay the values of a column side by side, as wide as their weights, and cut off alpha at both ends.
 
     What is left of a value at the boundary, if it is less than rounding can tell, has its neighbour's value.
     """
-    own, update = shares(weights, len(rows)), []
-    least = alpha + (len(rows) / 2**30 if alpha else 0)
-    for column in wide(rows).T:
-        order = np.argsort(column, kind="stable")
-        values, widths = column[order], own[order]
-        ends = np.cumsum(widths)
-        inside = np.maximum(0, np.minimum(ends, 1 - alpha) - np.maximum(ends - widths, alpha))
-        low = values[np.argmax(ends > least)]
-        high = values[::-1][np.argmax(np.cumsum(widths[::-1]) > least)]
-        update.append(inside @ np.clip(values, low, high) / inside.sum())
-    return wide(update)
+    values, widths, ends = in_order(rows, weights)
+    inside = np.maximum(0, np.minimum(ends, 1 - alpha) - np.maximum(ends - widths, alpha))
+    low, high = weighted_edges(rows, alpha + (len(rows) / 2**30 if alpha else 0), weights)
+    return (inside * np.clip(values, low, high)).sum(axis=0) / inside.sum(axis=0)
 
 
 def weighted_median(rows, weights=None):
-    own, update = shares(weights, len(rows)), []
-    for column in wide(rows).T:
-        lower = min(x for x in column if own[column <= x].sum() >= 0.5 - 1e-8)
-        upper = max(x for x in column if own[column >= x].sum() >= 0.5 - 1e-8)
-        update.append((lower + upper) / 2)
-    return wide(update)
+    """The midpoint of the lowest and the highest value with half of the weight on either side."""
+    upper, lower = weighted_edges(rows, 0.5 + len(rows) / 2**30, weights)
+    return (lower + upper) / 2
 
 
 def weighted_passes(rows, tau, weights=None):
@@ -43,17 +48,13 @@ def weighted_invariant(rows, tau, alpha, weights=None):
 
 
 def top_agreement(rows, n_top):
-    """The mean, over both ways to break ties, of the agreement at each row's largest magnitudes.
-
-    From the first coordinate or from the last, which is all ways where at most two values tie.
-    """
-    majority = np.sign(np.sign(rows).sum(axis=0))
-    found = []
-    for turn in (1, -1):
-        order = np.argsort(-np.abs(rows[:, ::turn]), axis=1, kind="stable")[:, :n_top]
-        agrees = (np.sign(rows) == majority)[:, ::turn]
-        found.append(np.take_along_axis(agrees, order, axis=1).mean(axis=1))
-    return (found[0] + found[1]) / 2
+    """The share of each row's largest magnitudes with the majority's sign, on average over how ties break."""
+    agrees, found = np.sign(rows) == np.sign(np.sign(rows).sum(axis=0)), []
+    for magnitudes, own in zip(np.abs(rows), agrees, strict=True):
+        last = np.sort(magnitudes)[-n_top]
+        above, tied = own[magnitudes > last], own[magnitudes == last]
+        found.append((above.sum() + (n_top - len(above)) * tied.mean()) / n_top)
+    return np.array(found)
 
 
 def is_usual(scores, radius):

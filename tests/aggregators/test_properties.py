@@ -12,7 +12,7 @@ from holdfast import aggregators, fedavg, invariant, krum, median, multi_krum, r
 from holdfast._support.counting import trim_count, votes_needed
 from holdfast.updates import rows_of
 
-from .. import naive, naive_filters, naive_histories
+from .. import naive, naive_filters, naive_histories, naive_weighted
 from ..rules import RULES, call, named
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 every_rule = pytest.mark.parametrize("rule", RULES, ids=named)
 by_name = {rule.name: rule for rule in RULES}
 #: Rules that drop clients by a score, ties by their order.
-FILTERS = {"dnc", "multi_metrics"}
+FILTERS = {"dnc", "multi_metrics", "rflbat"}
 #: Halves and quarters, with many ties and zeros: what is exact in any order of summation.
 coarse = st.integers(-8, 8).map(lambda i: i / 4)
 rounds = st.integers(1, 7).flatmap(lambda dim: arrays(np.float64, (9, dim), elements=coarse))
@@ -161,10 +161,12 @@ def test_mask_rules_depend_on_the_origin():
 
 
 TWINS = {
+    "align_ins": lambda u, r: naive_weighted.align_ins(u, 0.5),
     "and_mask": lambda u, r: naive.and_mask(u, 0.3),
     "cached": lambda u, r: 0.5 * naive.trimmed_mean(u, 0.25),
     "centered_clipping": lambda u, r: naive.centered_clipping(u, 1.5, 3, r),
     "dnc": lambda u, r: naive_filters.dnc(u, 2),
+    "fed_seca": lambda u, r: naive_weighted.fed_seca(u, 0.5),
     "fedavg": lambda u, r: naive.fedavg(u, range(1, 10)),
     "flame": lambda u, r: naive_filters.flame(u),
     "fl_detector": lambda u, r: naive.fedavg(u),
@@ -180,11 +182,15 @@ TWINS = {
     "multi_metrics": lambda u, r: naive_filters.multi_metrics(u, 0.3),
     "norm_clipping": lambda u, r: naive.norm_clipping(u),
     "rfa": lambda u, r: naive.rfa(u, 20, 1e-6, range(1, 10)),
+    "rflbat": lambda u, r: naive_filters.rflbat(u, np.random.default_rng(0)),
     "rlr": lambda u, r: naive.rlr(u, 3, range(1, 10)),
     "sign_sgd": lambda u, r: naive.sign_sgd(u, 1e-3),
     "sparsefed": lambda u, r: naive.sparsefed(u, 0.4, 0.9, None, np.zeros(len(r)), np.zeros(len(r)))[0],
     "trimmed_mean": lambda u, r: naive.trimmed_mean(u, 0.25),
     "weak_dp": lambda u, r: naive.weak_dp(u, 2.0, range(1, 10)),
+    "weighted_invariant": lambda u, r: naive_weighted.weighted_invariant(u, 0.3, 0.25, range(1, 10)),
+    "weighted_median": lambda u, r: naive_weighted.weighted_median(u, range(1, 10)),
+    "weighted_trimmed_mean": lambda u, r: naive_weighted.weighted_trimmed_mean(u, 0.25, range(1, 10)),
 }
 #: Settings without a choice of their own on the way, so that the twin takes the same steps.
 EXACT = {

@@ -19,12 +19,14 @@ from ..rules import RULES, named
 
 #: Of each of our rules: the clauses it fails, those with a note, and how many of 10 and of 20 it withstands.
 OURS = {
+    "align_ins": ((), ("scale",), (2, 5)),
     "and_mask": (("plain averaging", "one client", "collusion"), ("scale",), (0, 0)),
     "arc": ((), ("scale",), (3, 5)),
     "bucketing": ((), (), (4, 3)),
     "bulyan": ((), (), (3, 3)),
     "centered_clipping": ((), (), (4, 9)),
     "dnc": ((), (), (2, 2)),
+    "fed_seca": ((), ("scale", "collusion"), (5, 10)),
     "fedavg": (("plain averaging", "one client", "collusion", "sample counts"), (), (0, 0)),
     "flame": ((), ("scale",), (4, 9)),
     "fltrust": ((), ("scale",), (9, 19)),
@@ -44,6 +46,9 @@ OURS = {
     "sparsefed": ((), ("scale",), (4, 9)),
     "trimmed_mean": ((), (), (3, 5)),
     "weak_dp": ((), ("scale",), (4, 9)),
+    "weighted_invariant": ((), ("scale",), (2, 5)),
+    "weighted_median": ((), (), (4, 9)),
+    "weighted_trimmed_mean": ((), (), (2, 5)),
 }
 
 
