@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -53,10 +53,11 @@ def moved_on_disk(
 
 
 def as_rows(momenta: Iterable[Array | Stored], like: Rows) -> Rows:
-    """Return flat momenta as rows in the layers of the updates."""
+    """Return flat momenta as rows in the layers of the updates; what a rule makes of them stays flat."""
     slices = [slice(start, stop) for start, stop in pairwise(like.layout.offsets)]
     layers = tuple(tuple(part_of(flat, piece) for piece in slices) for flat in momenta)
-    return Rows(like.layout, layers, home=None if like.home is None else _Beside(like.home))
+    layout = replace(like.layout, flat_dtype=like.dtype)
+    return Rows(layout, layers, home=None if like.home is None else _Beside(like.home))
 
 
 @dataclass(frozen=True)
