@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from holdfast.aggregators.clusters import k_means, n_groups
+
 from .naive import angles, best, clipped, fedavg, norms, wide
 
 
@@ -36,6 +38,29 @@ def multi_metrics(rows, kept, params=0.0):
     inverse = np.linalg.pinv(np.atleast_2d(np.cov(away)), hermitian=True)
     scores = [x @ inverse @ x for x in away.T]
     return fedavg(rows[best(scores, max(1, int(kept * len(rows))))])
+
+
+def rflbat(rows, rng, outer=10.0, inner=4.0):
+    """With the groups that k-means finds, which is held to its own tests."""
+    rows = np.asarray(rows, dtype=np.float64)
+    centred = rows - rows.mean(axis=0)
+    sides, lengths, _ = np.linalg.svd(centred, full_matrices=False)
+    points = np.pad(sides * lengths, ((0, 0), (0, 1)))[:, :2]
+    kept = _near(points, range(len(rows)), outer)
+    groups = k_means(points[kept], n_groups(points[kept], rng, most=9, n_references=5), rng)
+    likeness = {}
+    for group in set(groups.tolist()):
+        members = [row for row, own in zip(kept, groups, strict=True) if own == group]
+        similar = 1 - angles(rows[members])
+        likeness[group] = np.median(similar.mean(axis=1))
+    best_group = min(sorted(likeness), key=likeness.get)
+    kept = _near(points, [row for row, own in zip(kept, groups, strict=True) if own == best_group], inner)
+    return fedavg(rows[kept])
+
+
+def _near(points, rows, times):
+    sums = {i: sum(np.linalg.norm(points[i] - points[j]) for j in rows) for i in rows}
+    return [i for i in rows if sums[i] <= times * np.median([*sums.values()])]
 
 
 def hdbscan(distances, min_cluster_size, min_samples):

@@ -31,6 +31,7 @@ RULES = [
     a.nnm(n_malicious=2),
     a.norm_clipping,
     a.rfa,
+    a.rflbat,
     a.rlr(threshold=3),
     a.sign_sgd,
     a.sparsefed(kept=0.4),

@@ -25,6 +25,7 @@ from .multi_metrics import multi_metrics
 from .nnm import nnm
 from .norm_clipping import norm_clipping
 from .rfa import rfa
+from .rflbat import rflbat
 from .rlr import rlr
 from .sign_sgd import sign_sgd
 from .sparsefed import sparsefed
@@ -60,6 +61,7 @@ __all__ = [
     "nnm",
     "norm_clipping",
     "rfa",
+    "rflbat",
     "rlr",
     "sign_sgd",
     "sparsefed",

@@ -72,7 +72,7 @@ def test_takes_models_with_a_base_as_it_takes_updates(rule):
 @every_rule
 def test_runs_for_one_client_or_says_that_it_cannot(rule):
     crowds = {"krum", "multi_krum", "multi_krum_cosine", "krum_trimmed_mean", "mean_variance_mask", "rlr"}
-    crowds |= {"arc", "bucketing", "bulyan", "dnc", "multi_metrics", "nnm"}
+    crowds |= {"arc", "bucketing", "bulyan", "dnc", "multi_metrics", "nnm", "rflbat"}
     if rule.name in crowds:
         with pytest.raises(TooFewClientsError, match=rule.name):
             call(rule, some_updates(n=1))

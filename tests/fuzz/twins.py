@@ -11,7 +11,7 @@ from .rounds import Round
 #: Rules that measure the length of each row.
 WITH_LENGTHS = {"centered_clipping", "fltrust", "norm_clipping", "rfa", "sparsefed", "weak_dp"}
 WITH_LENGTHS |= {"krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
-WITH_LENGTHS |= {"dnc", "fl_detector", "flame", "foolsgold", "multi_metrics"}
+WITH_LENGTHS |= {"dnc", "fl_detector", "flame", "foolsgold", "multi_metrics", "rflbat"}
 #: Squares are taken in float64: rows that are shorter count as zero.
 SHORTEST = 1e-154
 #: Rounding in sums over clients and coordinates in float64, relative to what is added up.
