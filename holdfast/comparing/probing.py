@@ -134,8 +134,8 @@ def _rule_of(defence: Defence) -> Rule:
         )
     if defence.train or defence.after or defence.predict != Defence().predict:
         raise InputError(
-            f"{defence.name} changes how clients or the server train or how the model answers; a probe puts"
-            " rules side by side on the same updates, so use compare for it"
+            f"{defence.name} changes how clients train, what the server trains after them, or how the model"
+            " answers; a probe puts rules side by side on the same updates, so use compare for it"
         )
     rule: Rule = defence.aggregate
     return rule

@@ -126,6 +126,7 @@ def test_a_rule_that_cannot_run_comes_last_with_its_reason(tmp_path):
     [
         ({"defences": ["factions+median"]}, "watches over the clients, which takes many rounds"),
         ({"defences": ["flip"]}, "flip changes how clients train"),
+        ({"defences": ["csft+median"]}, r"csft\+median changes .* what the server trains after them"),
         ({"attack": "none"}, "name one, such as edge-case"),
         ({"after": 2, "warm": 1}, "a probe starts from one model; got after and warm"),
         ({"defences": "median"}, r"defences must be a list, .* write \['median'\]"),
