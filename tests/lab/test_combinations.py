@@ -140,6 +140,8 @@ def test_a_real_table_runs(task, file, part):
         ("cifar10", "tuned+cerberus", "rfa"),
         ("cifar10", "foreign+soda", "fedavg"),
         ("cifar10-semantic", "semantic+replacement", "norm_clipping"),
+        ("cifar10", "edge-case+full-information", "flood+krum"),
+        ("twitter", "edge-case+3dfed", "csft+lead_fl"),
         ("twitter", "none", "median"),
         ("twitter", "edge-case", "invariant"),
         ("twitter", "edge-case+collude", "sparsefed"),
