@@ -46,11 +46,15 @@ def selected_by_krum(rows, n_malicious):
 
 
 def closest_to_median(rows, n_near):
-    """Return the mean of each column's values closest to its median; of two equally close, the lower."""
-    ordered = np.sort(wide(rows), axis=0)
-    away = np.abs(ordered - np.median(ordered, axis=0))
-    nearest = np.argsort(away, axis=0, kind="stable")[:n_near]
-    return np.take_along_axis(ordered, nearest, axis=0).mean(axis=0)
+    """Return the mean of each column's values closest to its median, once with the lower of those that are
+    equally close and once with the upper: halfway between both.
+    """
+    means = []
+    for ordered in (np.sort(wide(rows), axis=0), np.sort(wide(rows), axis=0)[::-1]):
+        away = np.abs(ordered - np.median(ordered, axis=0))
+        nearest = np.argsort(away, axis=0, kind="stable")[:n_near]
+        means.append(np.take_along_axis(ordered, nearest, axis=0).mean(axis=0))
+    return (means[0] + means[1]) / 2
 
 
 def bulyan(rows, n_malicious):

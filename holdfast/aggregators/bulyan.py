@@ -22,7 +22,8 @@ def bulyan(updates: Updates, *, n_malicious: int) -> Aggregate:
 
     El Mhamdi et al., 2018, https://arxiv.org/abs/1802.07927. Krum selects one update after the other, each
     among those that are left. With fewer than f + 3 left, where Krum is not defined, one neighbour counts;
-    a tie goes to the update that is closest to all that are left.
+    a tie goes to the update that is closest to all that are left. No sign is preferred among values below and
+    above the median that are equally close to it.
 
     >>> crowd = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [99.0]])
     >>> bulyan(crowd, n_malicious=1).update

@@ -23,8 +23,7 @@ def test_is_what_the_slow_twin_says(seed):
 
 def test_the_worked_example():
     # Krum takes 4, 3, 5, 2 and 6, which leaves 1 and 99; of 2 to 6, those closest to 4 are 3, 4 and 5.
-    # In the second column the selected are 5, 0, 1, 2 and 9: 0, 1 and 2 are closest to 2, and so is 5: the
-    # lower counts.
+    # In the second column the selected are 5, 0, 1, 2 and 9, of which 0, 1 and 2 are closest to 2.
     rows = np.array([[1, 0.0], [2, 5], [3, 0], [4, 1], [5, 2], [6, 9], [99, 0]])
     result = bulyan(rows * [1, 1e-3], n_malicious=1)
     assert result.diagnostics.selected.tolist() == [False, True, True, True, True, True, False]

@@ -22,10 +22,14 @@ TAUS = [0.0, 0.2, 1 / 3, 0.5, 0.6, 1.0]
 #: name: a rule with settings that fit most rounds of n clients
 RULES = {
     "and_mask": lambda rng, n: a.and_mask(tau=pick(rng, TAUS), strict=pick(rng, [True, False])),
+    "arc": lambda rng, n: a.arc(n_malicious=some_attackers(rng, n), rule=some_trimming(rng)),
+    "bucketing": lambda rng, n: a.bucketing(size=pick(rng, [1, 2, 3]), rule=some_trimming(rng)),
+    "bulyan": lambda rng, n: a.bulyan(n_malicious=some_attackers(rng, n) // 2),
     "cached": lambda rng, n: a.cached(
         rule=a.trimmed_mean(alpha=pick(rng, SHARES)), momentum=pick(rng, [0.1, 1.0])
     ),
     "centered_clipping": lambda rng, n: a.centered_clipping(radius=pick(rng, [None, 0.1, 100.0])),
+    "crfl": lambda rng, n: a.crfl(max_norm=pick(rng, [0.1, 1e6]), sigma=0.0),
     "dnc": lambda rng, n: a.dnc(n_malicious=some_attackers(rng, n), n_coordinates=pick(rng, [3, 10_000])),
     "fedavg": lambda rng, n: a.fedavg,
     "fl_detector": lambda rng, n: a.fl_detector,
@@ -46,6 +50,7 @@ RULES = {
     ),
     "multi_krum_cosine": lambda rng, n: a.multi_krum_cosine(n_malicious=some_attackers(rng, n)),
     "multi_metrics": lambda rng, n: a.multi_metrics(kept=pick(rng, [0.3, 0.7])),
+    "nnm": lambda rng, n: behind_krum(some_attackers(rng, n)),
     "norm_clipping": lambda rng, n: a.norm_clipping(max_norm=pick(rng, [None, 1e-3, 10.0])),
     "rfa": lambda rng, n: a.rfa,
     "rflbat": lambda rng, n: a.rflbat(outer=pick(rng, [1.0, 10.0])),
@@ -61,6 +66,14 @@ RULES = {
 
 def some_attackers(rng, n):
     return int(rng.integers(0, max(1, n // 2)))
+
+
+def some_trimming(rng):
+    return a.trimmed_mean(alpha=pick(rng, SHARES))
+
+
+def behind_krum(n_malicious):
+    return a.nnm(n_malicious=n_malicious, rule=a.krum(n_malicious=n_malicious))
 
 
 def attack(rng, folder):

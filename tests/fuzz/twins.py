@@ -4,13 +4,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import naive
+from .. import naive, naive_filters
+from .fronts import expected_of_bulyan, expected_of_mixed, expected_of_nnm
 from .remembering import expected_of_cached, expected_of_foolsgold
 from .rounds import Round
 
 #: Rules that measure the length of each row.
 WITH_LENGTHS = {"centered_clipping", "fltrust", "norm_clipping", "rfa", "sparsefed", "weak_dp"}
-WITH_LENGTHS |= {"krum", "krum_trimmed_mean", "multi_krum", "multi_krum_cosine"}
+WITH_LENGTHS |= {
+    "arc",
+    "bucketing",
+    "bulyan",
+    "nnm",
+    "krum",
+    "krum_trimmed_mean",
+    "multi_krum",
+    "multi_krum_cosine",
+}
 WITH_LENGTHS |= {"dnc", "fl_detector", "flame", "foolsgold", "multi_metrics", "rflbat"}
 #: Squares are taken in float64: rows that are shorter count as zero.
 SHORTEST = 1e-154
@@ -21,6 +31,12 @@ ROUNDING = 1e-11
 def too_few(rule, n):
     """Return whether a rule is not defined for so many clients."""
     settings = dict(rule.settings)
+    if rule.name in ("arc", "bucketing", "bulyan"):
+        f = settings.get("n_malicious")
+        return (
+            n
+            <= {"arc": f, "bucketing": 2 * settings.get("size", 0), "bulyan": max(4 * (f or 0), 2)}[rule.name]
+        )
     return (
         n < settings.get("n_malicious", -99) + (1 if rule.name == "dnc" else 3)
         or n < (settings.get("n_selected") or 0)
@@ -116,6 +132,13 @@ def expected_of_clipped(ruled):
     return naive.fedavg(naive.clipped(kept, limit)), np.abs(kept).max(axis=0)
 
 
+def expected_of_crfl(ruled):
+    """Return the twin's update of the server's model."""
+    params = naive.wide(np.concatenate([layer.astype(np.float64).reshape(-1) for layer in ruled.made.base]))
+    expected = naive_filters.crfl(ruled.rows, ruled.settings["max_norm"], params, ruled.weights)
+    return expected, np.abs(ruled.rows).max(axis=0) + np.abs(params)
+
+
 def expected_of_rfa(ruled):
     """Return the update itself, from which all rows together must be as near as from any other point."""
     rows, update, weights = ruled.rows, ruled.update, ruled.weights
@@ -164,8 +187,12 @@ def expected_of_sparsefed(ruled):
 
 
 EXPECTED = {
+    "arc": expected_of_mixed,
+    "bucketing": expected_of_mixed,
+    "bulyan": expected_of_bulyan,
     "cached": expected_of_cached,
     "centered_clipping": expected_of_clipping,
+    "crfl": expected_of_crfl,
     "dnc": expected_of_kept,
     "fl_detector": expected_of_kept,
     "flame": expected_of_clipped,
@@ -176,6 +203,7 @@ EXPECTED = {
     "multi_krum": expected_of_selected,
     "multi_krum_cosine": expected_of_selected,
     "multi_metrics": expected_of_kept,
+    "nnm": expected_of_nnm,
     "rfa": expected_of_rfa,
     "rflbat": expected_of_kept,
     "sparsefed": expected_of_sparsefed,

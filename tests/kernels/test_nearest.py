@@ -8,10 +8,12 @@ from holdfast.updates import rows_of
 
 
 def nearest_mean(values, n_near):
-    """Return the mean of the values closest to the median; of two that are equally close, the lower."""
-    values = np.sort(values.astype(np.longdouble))
-    away = np.abs(values - np.median(values))
-    return values[np.argsort(away, kind="stable")[:n_near]].mean()
+    """Return the mean of those closest to the median: halfway between that with lower and with upper ones."""
+    rising, means = np.sort(values.astype(np.longdouble)), []
+    for ordered in (rising, rising[::-1]):
+        away = np.abs(ordered - np.median(ordered))
+        means.append(ordered[np.argsort(away, kind="stable")[:n_near]].mean())
+    return np.mean(means)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -35,6 +37,14 @@ def test_only_the_chosen_have_a_say_and_all_are_measured():
     np.testing.assert_allclose(seen.clients.squares[:-1], (updates**2).sum(axis=1))
     plain = kernels.nearest_mean_among(rows_of(updates), chosen, n_trimmed=1)
     np.testing.assert_array_equal(plain.update, seen.update)
+
+
+def test_no_sign_is_preferred():
+    updates = np.array([[-1.0, -2.0], [-1.0, -1.0], [0.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
+    for sign in (1, -1):
+        seen = kernels.nearest_mean_among(rows_of(sign * updates), np.arange(5), n_trimmed=1)
+        # -1 -1 0 and 0 1 1; -1 0 1 and 0 1 1
+        np.testing.assert_allclose(seen.update, [0, sign / 3], atol=1e-16)
 
 
 def test_giants_neither_move_nor_overflow_it():
