@@ -24,6 +24,11 @@ def flame(rows, params=0.0):
     return fedavg(clipped(rows, np.median(norms(rows)))[labels == 0])
 
 
+def crfl(rows, max_norm, params=0.0, weights=None):
+    model = params + fedavg(rows, weights)
+    return clipped(model[None], max_norm)[0] - params
+
+
 def multi_metrics(rows, kept, params=0.0):
     """In extended precision, but for an inverse of three by three or less."""
     rows = wide(rows)

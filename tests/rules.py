@@ -13,6 +13,7 @@ RULES = [
     a.bulyan(n_malicious=1),
     a.cached(momentum=0.5),
     a.centered_clipping,
+    a.crfl(max_norm=0.5, sigma=0.0),
     a.dnc(n_malicious=2),
     a.fed_seca(kept=0.5),
     a.fedavg,

@@ -7,6 +7,7 @@ from .bucketing import bucketing
 from .bulyan import bulyan
 from .cached import cached
 from .centered_clipping import centered_clipping
+from .crfl import crfl
 from .dnc import dnc
 from .fed_seca import fed_seca
 from .fedavg import fedavg
@@ -43,6 +44,7 @@ __all__ = [
     "bulyan",
     "cached",
     "centered_clipping",
+    "crfl",
     "dnc",
     "fed_seca",
     "fedavg",

@@ -26,6 +26,7 @@ OURS = {
     "bulyan": ((), (), (3, 3)),
     "cached": ((), ("scale",), (3, 5)),
     "centered_clipping": ((), (), (4, 9)),
+    "crfl": (("plain averaging", "collusion"), ("scale",), (0, 0)),
     "dnc": ((), (), (2, 2)),
     "fed_seca": ((), ("scale", "collusion"), (5, 10)),
     "fedavg": (("plain averaging", "one client", "collusion", "sample counts"), (), (0, 0)),
