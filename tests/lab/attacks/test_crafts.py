@@ -106,7 +106,7 @@ def test_noise_has_the_deviation_that_was_set():
 
 
 def test_every_craft_is_in_the_contract_below():
-    assert sorted(EVERY) == sorted(crafts.__all__)
+    assert sorted(EVERY) == sorted({*crafts.__all__} - {"Crafted"})
 
 
 @pytest.mark.parametrize("name", EVERY)
