@@ -9,6 +9,7 @@ import pytest
 
 from holdfast import aggregators as a
 from holdfast import defend
+from holdfast.aggregators.settings import share_withstood
 from holdfast.aggregators.sparsefed import SparseFedState
 from holdfast.core import Memory
 from holdfast.errors import InputError
@@ -21,6 +22,7 @@ SHARES = [0.0, 0.05, 0.2, 0.25, 1 / 3, 0.45, 0.49]
 TAUS = [0.0, 0.2, 1 / 3, 0.5, 0.6, 1.0]
 #: name: a rule with settings that fit most rounds of n clients
 RULES = {
+    "align_ins": lambda rng, n: a.align_ins(top=pick(rng, [0.3, 1.0]), lambda_s=pick(rng, [1.0, 3.0])),
     "and_mask": lambda rng, n: a.and_mask(tau=pick(rng, TAUS), strict=pick(rng, [True, False])),
     "arc": lambda rng, n: a.arc(n_malicious=some_attackers(rng, n), rule=some_trimming(rng)),
     "bucketing": lambda rng, n: a.bucketing(size=pick(rng, [1, 2, 3]), rule=some_trimming(rng)),
@@ -61,6 +63,9 @@ RULES = {
     ),
     "trimmed_mean": lambda rng, n: a.trimmed_mean(alpha=pick(rng, SHARES)),
     "weak_dp": lambda rng, n: a.weak_dp(max_norm=pick(rng, [0.1, 2.0]), sigma=0.0),
+    "weighted_invariant": lambda rng, n: a.weighted_invariant(tau=pick(rng, TAUS), alpha=pick(rng, SHARES)),
+    "weighted_median": lambda rng, n: a.weighted_median,
+    "weighted_trimmed_mean": lambda rng, n: a.weighted_trimmed_mean(alpha=pick(rng, SHARES)),
 }
 
 
@@ -178,7 +183,7 @@ def check_result(made, rule, given, result, good):
         claimed = np.array([made.weights[i] for i in good], dtype=np.float64)
         weights = capped_counts(claimed, said.clients)[0]
         if rule.name != "fedavg":
-            weights = balanced_counts(weights, said.clients)[0]
+            weights = balanced_counts(weights, said.clients, withstood=share_withstood(rule))[0]
     check_update(Ruled(made, rule, rows, update, said, weights, given))
     if counter is not None and rule.name != "fedavg":
         counters = sorted(made.counters[i] for i in good)

@@ -8,9 +8,10 @@ from .. import naive, naive_filters
 from .fronts import expected_of_bulyan, expected_of_mixed, expected_of_nnm
 from .remembering import expected_of_cached, expected_of_foolsgold
 from .rounds import Round
+from .weighing import expected_of_aligned, expected_of_weighted
 
 #: Rules that measure the length of each row.
-WITH_LENGTHS = {"centered_clipping", "fltrust", "norm_clipping", "rfa", "sparsefed", "weak_dp"}
+WITH_LENGTHS = {"align_ins", "centered_clipping", "fltrust", "norm_clipping", "rfa", "sparsefed", "weak_dp"}
 WITH_LENGTHS |= {
     "arc",
     "bucketing",
@@ -187,6 +188,7 @@ def expected_of_sparsefed(ruled):
 
 
 EXPECTED = {
+    "align_ins": expected_of_aligned,
     "arc": expected_of_mixed,
     "bucketing": expected_of_mixed,
     "bulyan": expected_of_bulyan,
@@ -207,4 +209,7 @@ EXPECTED = {
     "rfa": expected_of_rfa,
     "rflbat": expected_of_kept,
     "sparsefed": expected_of_sparsefed,
+    "weighted_invariant": expected_of_weighted,
+    "weighted_median": expected_of_weighted,
+    "weighted_trimmed_mean": expected_of_weighted,
 }
