@@ -101,6 +101,7 @@ OTHERS_TABLES = (
                 ("Bulyan", "bulyan"),
                 ("RFA", "rfa"),
                 ("FLTrust", "fltrust"),
+                ("CRFL", "crfl"),
                 ("Invariant", "invariant"),
                 ("Watch, FedAvg", "factions+fedavg"),
             )
