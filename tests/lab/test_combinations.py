@@ -44,7 +44,7 @@ def tiny(task, **changes):
 
 
 def defence(rule, task, attack):
-    """Return the defence of this name; FLIP takes few steps, and Bulyan of nine clients stands at most two."""
+    """Return the defence of this name; FLIP takes few steps, and Bulyan stands two of nine clients."""
     named = defence_named(rule, task, attack)
     if rule == "bulyan":
         return replace(named, aggregate=named.aggregate(n_malicious=2))
