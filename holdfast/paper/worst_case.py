@@ -8,7 +8,7 @@ from typing import Any
 from .. import aggregators
 from ..lab.attack_parts import ATTACKS, BACKDOORS
 from ..lab.choices import build_run, unattacked
-from ..lab.defence_names import CLIENT_SIDE
+from ..lab.defence_names import CLIENT_SIDE, SERVER_SIDE
 from .experiment import Cell, Experiment
 
 __all__ = ["WORST_CASES", "WorstCase", "attacks_on", "defences_tried", "worst_of"]
@@ -40,12 +40,13 @@ SLOW = ("flip_full",)
 
 
 def defences_tried() -> tuple[str, ...]:
-    """Return the names of all defences, those in which clients do their part and some with a watch included.
+    """Return the names of all rules, of defences in which clients or the server train, and some with a watch.
 
-    >>> "invariant" in defences_tried()
+    >>> {"invariant", "factions+invariant"} <= {*defences_tried()}
     True
     """
-    return (*aggregators.__all__, *(name for name in CLIENT_SIDE if name not in SLOW), *WATCHED)
+    trained = [name for name in (*CLIENT_SIDE, *SERVER_SIDE) if name not in SLOW]
+    return (*aggregators.__all__, *trained, *WATCHED)
 
 
 def attacks_on(task: str) -> tuple[str, ...]:
