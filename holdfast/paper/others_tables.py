@@ -28,7 +28,8 @@ PAIRS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
 
 SETTING = (
     " 10 clients, all in every round, 2 of them malicious: in 15 % of their images a corner of 3 x 3 pixels"
-    " is white, labelled as trousers. The scale paper has the published 4,800 images per client, cpu 1,200."
+    " is white, labelled as trousers. The scale paper has the published 4,800 images per client and a rate of"
+    " .01, cpu 1,200 images and .04: at .01, so few hardly teach plain averaging the backdoor."
     " Poisoned images come on top of a client's own, where theirs replace some, and attack success is"
     " measured on test images, not on what clients hold back. Rows of Flower run Flower's own code in our"
     " simulator, and need the extra `flower`."

@@ -20,6 +20,7 @@ from holdfast.lab import (
     task_named,
 )
 from holdfast.lab.data import digits, phishing
+from holdfast.lab.data.store import get
 from holdfast.lab.scenario import Defence, Run
 from holdfast.lab.simulation import simulate
 from holdfast.lab.tasks import base_name
@@ -84,6 +85,7 @@ def check(found, part):
 
 def test_the_tasks_that_need_data_are_tried_below():
     tried = {*SMALL, "phishing-urls", "spambase", "cifar10", "cifar10-semantic", "twitter"}
+    tried |= {"fashion-mnist", "flower-fmnist", "fdcr-cifar10"}
     assert set(map(base_name, TASKS)) == tried
 
 
@@ -148,11 +150,42 @@ def test_a_real_table_runs(task, file, part):
         ("twitter", "edge-case", "invariant"),
         ("twitter", "edge-case+collude", "sparsefed"),
         ("twitter-minority", "edge-case", "trimmed_mean"),
+        ("fdcr-cifar10", "patch", "multi_metrics"),
     ],
 )
 def test_real_images_and_tweets_run(task, part, rule):
     if not (FOLDER / "southwest_edge_case.npz").is_file():
         pytest.skip("HOLDFAST_DATA has no images and tweets")
+    small = tiny(task_named(task, scale="smoke"))
+    attack = attack_on(small, part, n_malicious=None if part == "none" else 3)
+    run = Run(small, attack, defence(rule, small, attack), sampling="fixed")
+    check([record for record, _ in simulate(run)], part)
+
+
+@pytest.fixture(scope="module")
+def fashion(tmp_path_factory):
+    """Get Fashion-MNIST from Debian's package, if it is installed."""
+    if not Path("/usr/share/datasets/fashion-mnist").is_dir():
+        pytest.skip("Debian's dataset-fashion-mnist is not installed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOLDFAST_DATA", str(tmp_path_factory.mktemp("fashion")))
+        get("fashion-mnist", source="debian")
+        yield
+
+
+@pytest.mark.parametrize(
+    ("task", "part", "rule"),
+    [
+        ("fashion-mnist", "none", "fedavg"),
+        ("fashion-mnist", "edge-case+full-information", "align_ins"),
+        ("fashion-mnist", "foreign+soda", "nnm"),
+        ("fashion-mnist", "tuned+cerberus", "cached"),
+        ("fashion-mnist", "distributed+f3ba", "flame"),
+        ("flower-fmnist", "patch", "median"),
+    ],
+)
+@pytest.mark.usefixtures("fashion")
+def test_pictures_of_clothes_run(task, part, rule):
     small = tiny(task_named(task, scale="smoke"))
     attack = attack_on(small, part, n_malicious=None if part == "none" else 3)
     run = Run(small, attack, defence(rule, small, attack), sampling="fixed")
