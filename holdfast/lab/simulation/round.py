@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -140,8 +141,9 @@ class Round:
         attacked, kept = attackers.sent()
         return Sent(*attackers.joined(attacked), attack=kept)
 
-    def _reference(self, clients: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the server's own update, from its root examples, in as many steps as the median client.
+    @cached_property
+    def _reference(self) -> NDArray[np.float32]:
+        """The server's own update, from its root examples, in as many steps as the median client.
 
         With more steps the clients, each scaled to its length, would overshoot.
         """
@@ -151,7 +153,7 @@ class Round:
             "batch_size": task.batch_size,
             "smallest": world.smallest_batch,
         }
-        taken = [n_steps_of(world.n_held(client), **pace) for client in clients.tolist()]
+        taken = [n_steps_of(world.n_held(client), **pace) for client in self.sample().tolist()]
         examples = world.honest_examples(task.n_clients, self.number)
         root = self.shard(task.n_clients, examples, n_steps=int(np.median(taken)))
         return np.asarray(self.train(task.train, [root]).updates[0])
@@ -167,7 +169,7 @@ class Round:
             with_buffers(found, base=before.buffers, sent=sent.buffers),
             rule,
             state=before.memory,
-            reference=self._reference(clients) if rule.needs("reference") else None,
+            reference=self._reference if rule.needs("reference") else None,
             rng=world.stream("rule", self.number),
             params=before.params,
             watch=defence.watch,
