@@ -48,7 +48,7 @@ def defence_named(name: str, task: Task, attack: Attack, *, own: Own | None = No
     What stands before a + is a watch over the clients, how they or the server train, or a rule in front of
     what follows. All but how they train may be the user's `own`.
 
-    >>> from holdfast.lab import task_named
+    >>> from holdfast.lab import attack_named, task_named
     >>> task = task_named("phishing")
     >>> print(defence_named("krum", task, attack_named("edge-case", task)).aggregate)
     krum(n_malicious=4)

@@ -45,7 +45,7 @@ OURS = {
     "multi_metrics": ((), ("scale",), (4, 9)),
     "norm_clipping": ((), ("scale",), (4, 9)),
     "rfa": ((), (), (4, 9)),
-    "rflbat": ((), (), (5, 12)),
+    "rflbat": ((), (), (5, 13)),
     "rlr": (("plain averaging", "one client", "collusion"), ("scale",), (0, 0)),
     "sign_sgd": ((), ("scale",), (4, 9)),
     "sparsefed": ((), ("scale",), (4, 9)),

@@ -46,7 +46,7 @@ def test_runs_of_the_same_data_were_made_from_the_same_examples():
     checksums = {}
     for result in list_results(runs_folder(RESULTS))[0]:
         checksums.setdefault(result.description["task"]["data"], set()).add(result.data)
-    assert len(checksums) == 6
+    assert len(checksums) == 8
     assert all(len(found) == 1 for found in checksums.values())
 
 
@@ -92,7 +92,7 @@ def measured():
 @pytest.mark.parametrize("name", ["results.md", "watch.md", "probe.md", "rules.md", "attacks.md"])
 def test_the_tables_of_the_page_are_made_from_the_stored_results(name):
     page = (DOCS / name).read_text(encoding="utf-8")
-    assert page.count(":start -->") >= 4
+    assert page.count(":start -->") >= {"rules.md": 2}.get(name, 4)
     assert runpy.run_path(str(DOCS / "fill.py"))["filled"](page, measured()) == page
 
 
