@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from .aggregators.sparsefed import sparsefed
     from .aggregators.trimmed_mean import trimmed_mean
     from .aggregators.weak_dp import weak_dp
-    from .core import Aggregate, rule
+    from .core import Aggregate, Diagnostics, rule
     from .defending import Defended, defend
     from .defending.screening import screen
-    from .diagnostics import Diagnostics
     from .errors import HoldfastError, InputError
     from .theory.adviser import advise
     from .watching import factions
@@ -78,7 +77,7 @@ _HOMES = {
     "rule": "core",
     "Defended": "defending",
     "defend": "defending",
-    "Diagnostics": "diagnostics",
+    "Diagnostics": "core",
     "HoldfastError": "errors",
     "InputError": "errors",
     "screen": "defending.screening",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast import Aggregate, Diagnostics, defend, invariant, krum_trimmed_mean, median
-from holdfast.diagnostics import Dropped
+from holdfast.core.diagnostics import Dropped
 from holdfast.updates import rows_of
 
 

@@ -8,7 +8,7 @@ import pytest
 import holdfast
 
 LAW = (
-    "errors < _support < diagnostics < core < updates < kernels < aggregators < watching"
+    "errors < _support < core < updates < kernels < aggregators < watching"
     " < defending < theory, files, lab < flower, runs < paper < report < comparing < cli"
 )
 #: Where a package may be imported. Whoever does not use these rooms needs none of them.

@@ -14,7 +14,7 @@ from .. import kernels
 from .._support.counting import check_whole
 from .._support.ids import ids_as_bytes, ids_in
 from ..core import Aggregate, Rule, rule
-from ..diagnostics import Diagnostics
+from ..core.diagnostics import Diagnostics
 from ..errors import InputError, TooFewClientsError
 from ..updates.counts import balanced_counts
 from ..updates.rows import Rows, Updates, rows_of

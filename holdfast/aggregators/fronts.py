@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Aggregate, Rule
-from ..diagnostics import Diagnostics
+from ..core.diagnostics import Diagnostics
 from ..updates.rows import Rows
 from .outcome import in_form, measured_against
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import kernels
 from ..core import Aggregate
-from ..diagnostics import Diagnostics
+from ..core.diagnostics import Diagnostics
 from ..errors import InputError
 from ..updates.layout import Layout, Unfit, is_numbers, widened
 from ..updates.rows import Rows

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..aggregators.outcome import measured_against, measures
 from ..core import Aggregate
-from ..diagnostics import Diagnostics
+from ..core.diagnostics import Diagnostics
 from ..updates.rows import Rows
 
 __all__ = ["measured", "trimmed_at_each_end"]

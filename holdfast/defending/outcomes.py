@@ -10,7 +10,7 @@ import numpy as np
 from ..aggregators import fedavg
 from ..aggregators.buffers import combined_buffers, difference
 from ..core import Aggregate, Memory, Rule
-from ..diagnostics import Diagnostics
+from ..core.diagnostics import Diagnostics
 from ..updates.layout import Layer, Layout, NotFiniteError, all_finite, moved, widened
 from ..watching import Verdicts, Watched
 from .screening import Screened

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..aggregators.buffers import accept_buffers
-from ..diagnostics import Dropped
+from ..core.diagnostics import Dropped
 from ..errors import InputError, NonFiniteError
 from ..updates.counts import capped_counts, examples_held
 from ..updates.forms import BUFFERS, Form, Tree

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._support.cluster import connected
 from ..core import Rule, Watch, bind
+from ..core.diagnostics import Diagnostics
 from ..defending import defend_screened
-from ..diagnostics import Diagnostics
 from ..errors import InputError
 from ..updates.forms import BUFFERS
 from ..watching import Verdicts

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.printable import printable
+from ..core.diagnostics import Dropped
 from ..defending.screening import Screened, with_buffers
-from ..diagnostics import Dropped
 from ..errors import DataError, InputError
 from ..kernels.digests import Key
 from ..updates.counts import examples_held

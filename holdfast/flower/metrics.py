@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._support.printable import printable
 from ..aggregators.settings import shares
-from ..diagnostics import Diagnostics
+from ..core.diagnostics import Diagnostics
 from ..updates.counts import capped_counts
 from ..watching import Verdicts
 from .replies import Refused, Reply

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from .._support.counting import check_whole
 from ..core import Aggregate, Memory, Rule, Watch, bind
+from ..core.diagnostics import Diagnostics, Dropped
 from ..defending import Defended, defend
 from ..defending.screening import screen
-from ..diagnostics import Diagnostics, Dropped
 from ..errors import InputError
 from ..updates.forms import BUFFERS
 from ..watching import Verdicts

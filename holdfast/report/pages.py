@@ -9,7 +9,7 @@ from typing import Any
 from .. import __version__
 from .._support.atomic import write_whole
 from .._support.counting import is_number
-from ..diagnostics import agreement_by_tenths
+from ..core.diagnostics import agreement_by_tenths
 from ..paper.worst_case import worst_of
 from .figures import pictures_of
 from .kit import ABSENT, part, render

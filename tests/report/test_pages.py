@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast import Diagnostics
-from holdfast.diagnostics import Dropped
+from holdfast.core.diagnostics import Dropped
 from holdfast.report.pages import demo_page, results_page, round_page, write_round
 
 from .conftest import HOSTILE

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Memory
-from ...diagnostics import Diagnostics
+from ...core.diagnostics import Diagnostics
 from ...watching import Verdicts
 from ..training.schedule import Kept
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._support.printable import printable
+from .._support.printable import printable
 
 __all__ = ["Diagnostics", "Dropped", "agreement_by_tenths"]
 

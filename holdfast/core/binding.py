@@ -1,4 +1,4 @@
-"""The contract between rules and whoever calls them: Aggregate, Rule, Watch, rule, bind. No algorithms.
+"""Functions as values: Bound, Rule, Watch, rule, bind. No algorithms.
 
 Everything a user chooses is a function in a role: a rule of the server, an attacker's craft, a network, ...
 The role says which keyword parameters the caller supplies when it runs the function: its inputs. Every other
@@ -12,48 +12,18 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, Self, TypeVar, cast, overload
 
-from ._support.annotations import as_annotated
-from ._support.lookup import nearest
-from ._support.roles import ROLES
-from ._support.signatures import inputs_of, is_in_front, settings_of
-from ._support.sources import source_digest
-from ._support.spelling import spelt
-from .diagnostics import Diagnostics
-from .errors import InputError
+from .._support.annotations import as_annotated
+from .._support.lookup import nearest
+from .._support.roles import ROLES
+from .._support.signatures import inputs_of, is_in_front, settings_of
+from .._support.sources import source_digest
+from .._support.spelling import spelt
+from ..errors import InputError
+from .aggregate import Aggregate
 
-__all__ = ["ROLES", "Aggregate", "Bound", "Memory", "Rule", "Watch", "bind", "rule"]
+__all__ = ["Bound", "Rule", "Watch", "bind", "rule"]
 
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, eq=False)
-class Aggregate:
-    """What a rule returns: the update to add to the global model, and what there is to say about it.
-
-    `update` has the form of one client's update (array, list of layers, mapping), or is flat. `state`
-    goes back into the rule in the next round.
-
-    >>> import numpy as np
-    >>> from holdfast import median
-    >>> median(np.array([[1.0, 4.0], [2.0, 3.0], [9.0, -2.0]])).update
-    array([2., 3.])
-    """
-
-    update: Any
-    state: Any = None
-    diagnostics: Diagnostics | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Memory:
-    """What a defence remembers between rounds: the rule's state and, if the rule asks for it, the last
-    update; the watch's state, and the model from before anything was applied, for a rewind.
-    """
-
-    rule: Any = None
-    previous: Any = None
-    watch: Any = None
-    start: Any = None
 
 
 @dataclass(frozen=True, repr=False)
