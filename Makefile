@@ -6,6 +6,7 @@
 # make bench-files: aggregating 20 files of 100 million parameters against reading them. Needs 9 GB of disk.
 # make bench-watch: time and memory of the watch among 10,000 clients, and beside the aggregation of ResNet-18.
 # make test-nvflare: the NVFlare example, in an environment of its own.
+# make release: wheel and sdist into dist, checked, installed into empty environments, the README's first example run there.
 # make docs: the tables of the stored results into docs, and the notebook of the tutorial.
 PYTHON ?= python3
 PARALLEL ?= -n auto --maxprocesses 4 --dist loadgroup
@@ -13,6 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 NVFLARE := .venv-nvflare
+RELEASE := .venv-release
 SIZES ?= full
 CASES ?= 10000
 SEED ?= 0
@@ -20,7 +22,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test quick fuzz test-nvflare check bench bench-files bench-flower bench-honest bench-simulation bench-watch docs clean
+.PHONY: demo test quick fuzz test-nvflare check bench bench-files bench-flower bench-honest bench-simulation bench-watch docs release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -65,6 +67,9 @@ docs: $(VENV)/.dev
 	$(BIN)/python docs/fill.py
 	$(BIN)/python docs/notebook.py examples/tutorial.py
 
+release: $(RELEASE)/.ready
+	$(RELEASE)/bin/python .ci/release.py
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -92,6 +97,13 @@ $(NVFLARE)/.ready: pyproject.toml constraints.txt
 	$(NVFLARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'nvflare>=2.7,<3'
 	@touch $@
 
+# Not of the constraints: what Flower holds back is too old to read the newest packages.
+$(RELEASE)/.ready: Makefile
+	@echo "Installing what a release needs into $(RELEASE) (once) ..."
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2,<2' 'twine>=6.1,<8'
+	@touch $@
+
 clean:
 	find holdfast -name __pycache__ -prune -exec rm -rf {} +
-	rm -rf $(VENV) $(BENCH) $(NVFLARE) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(BENCH) $(NVFLARE) $(RELEASE) dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -16,7 +16,7 @@
 # All of it takes about a minute. You need Fashion-MNIST, 70,000 grey pictures of clothes:
 #
 # ```
-# pip install 'holdfast-fl[sim,report]' ipykernel pandas
+# pip install '.[sim,report]' ipykernel pandas   # in a checkout of holdfast
 # holdfast data get fashion-mnist
 # ```
 #
@@ -209,7 +209,7 @@ whispered.figure()
 # ## From the shell
 #
 # The commands take the same file. TensorBoard shows the last training, round by round
-# (`pip install 'holdfast-fl[tensorboard]'`).
+# (`pip install '.[tensorboard]'`).
 #
 # ```
 # holdfast list --from fashion.py
