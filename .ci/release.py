@@ -16,7 +16,8 @@ DIST = ROOT / "dist"
 
 
 def say(text: str) -> None:
-    print(text, flush=True)  # before what the commands print
+    """Print at once: before what the next command prints."""
+    print(text, flush=True)
 
 
 def run(*command: object, cwd: Path = ROOT) -> str:
@@ -60,6 +61,7 @@ def use(package: Path, version: str) -> None:
 
 
 def main() -> None:
+    """Make a release, and leave it in dist."""
     version = released_version()
     shutil.rmtree(DIST, ignore_errors=True)
     say(f"Building holdfast-fl {version} ...")
