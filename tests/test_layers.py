@@ -9,7 +9,7 @@ import holdfast
 
 LAW = (
     "errors < _support < core < updates < kernels < aggregators < watching"
-    " < defending < theory, files, lab < flower, runs < paper < report < comparing < cli"
+    " < defending < ledger < theory, files, lab < flower, runs < paper < report < comparing < cli"
 )
 #: Where a package may be imported. Whoever does not use these rooms needs none of them.
 HOMES = {

@@ -1,0 +1,22 @@
+"""The ledger of a federation: who took part, what was measured and decided, in one SQLite file and a log.
+
+The server writes one transaction per round; operators, pages and metrics read meanwhile. Beside it lies an
+audit log whose lines are chained by hashes, so that later edits show.
+"""
+
+from .auditing import Audit, verify
+from .entries import ClientEntry, RoundEntry, entry_of, model_hash
+from .opening import Ledger, open_ledger
+from .recording import record_round
+
+__all__ = [
+    "Audit",
+    "ClientEntry",
+    "Ledger",
+    "RoundEntry",
+    "entry_of",
+    "model_hash",
+    "open_ledger",
+    "record_round",
+    "verify",
+]

@@ -1,0 +1,182 @@
+"""Whether a ledger is as it was written: the chain of its log, and the tables beside it."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .._support.printable import printable
+from .chain import START, audit_files, hash_of
+from .entries import canonical
+from .opening import open_ledger
+from .writing import MEASURED, ROUND, entries_digest
+
+__all__ = ["Audit", "verify"]
+
+#: So many problems are told of; after one, others follow from it.
+MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a look at the log and the tables found: nothing, or what was changed after it was written.
+
+    >>> print(Audit(n_lines=3, head="ab" * 32, problems=("line 2 was changed",)))
+    the audit log of 3 lines does NOT hold:
+      line 2 was changed
+    """
+
+    n_lines: int
+    head: str  # the hash of the last line. Keep it elsewhere: who can write all files can make a new chain
+    problems: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        """Return one line, and one per problem."""
+        if self.holds:
+            return f"the audit log of {self.n_lines} lines holds; its head is {self.head}"
+        problems = "".join(f"\n  {problem}" for problem in self.problems)
+        return f"the audit log of {self.n_lines} lines does NOT hold:{problems}"
+
+
+@dataclass
+class _Read:
+    """What was read of the log so far."""
+
+    n_lines: int = 0
+    head: str = START
+    number: int = 0
+    is_expected: bool = False  # whether the hash that was kept elsewhere was met
+    rounds: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # [seq]
+    measured: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # [seq] the last line about it
+    decided: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # [number of the decision]
+
+
+def verify(path: str | Path, *, expect: str | None = None) -> Audit:
+    """Return whether the log's chain holds and the tables say what it says.
+
+    `expect` is a head that was kept elsewhere: it must be in the chain.
+
+    >>> import tempfile
+    >>> from holdfast.ledger import RoundEntry, open_ledger
+    >>> path = Path(tempfile.mkdtemp()) / "federation.db"
+    >>> with open_ledger(path) as ledger:
+    ...     hash = ledger.write(RoundEntry(round=1, rule="median()"))
+    >>> log = path.with_name("federation.audit.jsonl")
+    >>> verify(path, expect=hash).holds
+    True
+    >>> _ = log.write_text(log.read_text().replace("median", "fedavg"))
+    >>> print(verify(path).problems[0])
+    line 1 was changed: its hash does not fit its content
+    """
+    ledger, read = Path(path), _Read(is_expected=expect is None)
+    with open_ledger(ledger, read_only=True) as opened, opened.snapshot() as connection:
+        waiting = connection.execute("SELECT number, line FROM outbox ORDER BY number").fetchall()
+        found = connection.execute("SELECT value FROM federation WHERE key = 'audit_head'").fetchone()
+        broken = [*_chain(_lines(ledger, waiting), read, expect)]
+        problems = [*broken, *_tables(connection, read)]
+    head = json.loads(found[0]) if found else [0, START]
+    if not broken and [read.number, read.head] != head:
+        problems.append(f"the log ends with line {read.number}, and the database knows of {head[0]}")
+    if not read.is_expected:
+        problems.append(f"the head {printable(expect)} is not in the log: it was made anew, or is another's")
+    return Audit(read.n_lines, read.head, tuple(problems[:MOST_PROBLEMS]))
+
+
+def _lines(ledger: Path, waiting: list[tuple[int, str]]) -> Iterator[bytes]:
+    """Yield the lines of the log, then those that were not carried over yet."""
+    whole = half = b""
+    for path in audit_files(ledger):
+        with path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    whole = line
+                    yield line
+                else:
+                    half = line
+    done = _number(whole)
+    rest = [line.encode() for number, line in waiting if number > done]
+    if half and not any(line.startswith(half) for line in rest):
+        yield half
+    yield from rest
+
+
+def _number(line: bytes) -> int:
+    try:
+        return int(json.loads(line)["number"])
+    except (ValueError, TypeError, KeyError):
+        return 0
+
+
+def _chain(lines: Iterator[bytes], read: _Read, expect: str | None) -> Iterator[str]:
+    """Yield what is wrong with the lines themselves, and keep what they say."""
+    for raw in lines:
+        read.n_lines += 1
+        name = f"line {read.n_lines}"
+        try:
+            line = json.loads(raw)
+            number, previous, own = int(line["number"]), str(line["previous"]), str(line["hash"])
+            is_whole = hash_of(line) == own
+        except (ValueError, TypeError, KeyError, RecursionError):
+            yield f"{name} cannot be read"
+            continue
+        if not is_whole:
+            yield f"{name} was changed: its hash does not fit its content"
+        elif previous != read.head or number != read.number + 1:
+            yield f"{name} does not follow the line before it: lines were removed, inserted or moved"
+        read.head, read.number = own, number
+        read.is_expected |= own == expect
+        _keep(line, read)
+
+
+def _keep(line: Mapping[str, Any], read: _Read) -> None:
+    kind, seq = line.get("kind"), line.get("seq")
+    if kind == "round" and isinstance(seq, int):
+        read.rounds[seq] = line
+    elif kind == "measured" and isinstance(seq, int):
+        read.measured[seq] = line
+    elif kind == "decision":
+        read.decided[int(line["decision"])] = line
+
+
+def _tables(connection: sqlite3.Connection, read: _Read) -> Iterator[str]:
+    """Yield where the tables say something else than the log."""
+    seen = set()
+    for row in connection.execute("SELECT * FROM rounds ORDER BY seq").fetchall():
+        told, name = read.rounds.get(row["seq"]), f"round {row['round']}"
+        seen.add(row["seq"])
+        if told is None:
+            yield f"{name} is in the database, and not in the log"
+            continue
+        differing = [column for column in ROUND if row[column] != told.get(column)]
+        measured = read.measured.get(row["seq"], {})
+        differing += [column for column in MEASURED if column in measured and row[column] != measured[column]]
+        if differing:
+            yield f"{name} was changed in the database: {', '.join(differing)}"
+        if entries_digest(connection, row["seq"]) != told.get("entries"):
+            yield f"{name} was changed in the database: what it says of its clients"
+    yield from (
+        f"round {read.rounds[seq]['round']} is gone from the database" for seq in {*read.rounds} - seen
+    )
+    decided = {row["number"]: row for row in connection.execute(DECISIONS)}
+    for number in sorted({*decided} | {*read.decided}):
+        row, line = decided.get(number), read.decided.get(number)
+        if row is None or line is None:
+            where = "database" if row is None else "log"
+            yield f"decision {number} is gone from the {where}"
+        elif canonical([row["client"], row["action"], row["why"]]) != canonical(
+            [json.dumps(line["client"]), line["action"], line["why"]]
+        ):
+            yield f"decision {number} was changed in the database"
+
+
+DECISIONS = (
+    "SELECT decisions.number, clients.id AS client, action, why FROM decisions"
+    " LEFT JOIN clients ON clients.number = decisions.client"
+)

@@ -1,0 +1,276 @@
+"""A ledger as it is opened: one file that a server writes and others read meanwhile."""
+
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from .._support.ids import named
+from .._support.printable import printable
+from ..errors import DataError, InputError
+from . import reading
+from .chain import append_line, flush
+from .entries import RoundEntry, as_id, canonical, finite, plain
+from .schema import VERSION, checked_version, migrate
+from .writing import number_of, undo_rounds, write_round
+
+__all__ = ["Action", "Ledger", "open_ledger"]
+
+Action = Literal["ban", "pardon"]
+
+#: Seconds to wait for another process that writes; a round's write takes milliseconds.
+PATIENCE = 30.0
+
+log = logging.getLogger("holdfast")
+
+
+def open_ledger(path: str | Path, *, read_only: bool = False) -> "Ledger":
+    """Return the ledger in a file, which is made if it is to be written; a DataError if it is no ledger.
+
+    Whoever reads never keeps the server from writing, and sees only rounds that were written as a whole.
+
+    >>> import tempfile
+    >>> with open_ledger(Path(tempfile.mkdtemp()) / "federation.db") as ledger:
+    ...     ledger.overview()["n_clients"]
+    0
+    """
+    path = Path(path)
+    if read_only and not path.is_file():
+        raise DataError(f"no ledger at {path}")
+    try:
+        connection = _read_connection(path) if read_only else _connection(path)
+    except sqlite3.DatabaseError as error:
+        raise DataError(f"{path} cannot be opened as a ledger: {error}") from None
+    except OSError as error:
+        raise InputError(f"ledger={str(path)!r} cannot be written: {error.strerror}") from None
+    return Ledger(path, connection)
+
+
+class Ledger:
+    """What is known of a federation, on disk. Made by `open_ledger`; a context manager.
+
+    >>> import tempfile
+    >>> with open_ledger(Path(tempfile.mkdtemp()) / "federation.db") as ledger:
+    ...     _ = ledger.write(RoundEntry(round=1, rule="median()"))
+    ...     [one["rule"] for one in ledger.rounds()]
+    ['median()']
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        """Keep the open file."""
+        self.path = path
+        self._connection = connection
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> Self:
+        """Return the ledger itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was written stays."""
+        with self._lock:
+            self._connection.close()
+
+    # What is written
+
+    def begin(self, *, after: int = 0, **facts: Any) -> list[int]:
+        """Note what is about to run, `rule`, `watch`, `source` or other facts, and after which round.
+
+        Rounds after that one are marked as undone, and returned: they are made again.
+        """
+        with self._writing() as connection:
+            for key, value in {"created": time.time(), **reading.facts_of(connection), **facts}.items():
+                connection.execute(
+                    "INSERT OR REPLACE INTO federation VALUES (?, ?)",
+                    (key, canonical(value if isinstance(value, dict) else plain(value))),
+                )
+            undone = undo_rounds(connection, after, "the training started again from an earlier round")
+            told = {key: printable(value, limit=1000) for key, value in facts.items()}
+            append_line(
+                connection, {"kind": "begin", "at": time.time(), "after": after, "undoes": undone, **told}
+            )
+        return undone
+
+    def write(self, entry: RoundEntry, *, at: float | None = None) -> str:
+        """Write a round, all of it or nothing, and return the hash of its line in the audit log."""
+        with self._writing() as connection:
+            return write_round(connection, entry, at=time.time() if at is None else float(at))
+
+    def measure(
+        self,
+        round: int,
+        *,
+        accuracy: float | None = None,
+        attack_success: float | None = None,
+        loss: float | None = None,
+        metrics: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add what was measured of the model after a round that is written already."""
+        with self._writing() as connection:
+            row = reading.round_of(connection, round)
+            if row is None:
+                raise InputError(f"round {round} is not in the ledger, so nothing can be added to it")
+            new = {"accuracy": accuracy, "attack_success": attack_success, "loss": loss}
+            values: dict[str, Any] = {name: finite(value) for name, value in new.items() if value is not None}
+            added = {printable(key): plain(value) for key, value in (metrics or {}).items()}
+            values["metrics"] = canonical({**reading.json_in(row["metrics"]), **added})
+            sets = ", ".join(f"{name} = ?" for name in values)
+            connection.execute(f"UPDATE rounds SET {sets} WHERE seq = ?", [*values.values(), row["seq"]])
+            append_line(connection, {"kind": "measured", "seq": row["seq"], "round": round, **values})
+
+    def decide(self, action: Action, client: Any, *, why: str = "", by: str = "operator") -> dict[str, Any]:
+        """Ban a client, or pardon it; a running server follows in its next round."""
+        if action not in ("ban", "pardon"):
+            raise InputError(f"action must be 'ban' or 'pardon'; got {action!r}")
+        with self._writing() as connection:
+            number, at = number_of(connection, client), time.time()
+            last = reading.last_round(connection)
+            row = (at, last, number, action, printable(by), printable(why, limit=1000))
+            cursor = connection.execute(
+                "INSERT INTO decisions (at, round, client, action, by, why) VALUES (?, ?, ?, ?, ?, ?)", row
+            )
+            connection.execute("UPDATE clients SET decided = ? WHERE number = ?", (action, number))
+            told = {"decision": cursor.lastrowid, "at": at, "round": last, "client": named(client)}
+            line = {**told, "action": action, "by": row[4], "why": row[5]}
+            append_line(connection, {"kind": "decision", **line})
+        return line
+
+    def undo(self, *, after: int, why: str) -> list[int]:
+        """Mark all rounds after this one as undone and return which. Nothing is deleted."""
+        with self._writing() as connection:
+            undone = undo_rounds(connection, after, printable(why, limit=1000))
+            line = {"kind": "rewind", "at": time.time(), "after": after, "undoes": undone}
+            append_line(connection, {**line, "why": printable(why, limit=1000)})
+        return undone
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection within a transaction that comes to be as a whole, with its audit lines."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            try:
+                flush(self._connection, self.path)
+            except OSError as error:
+                log.error(
+                    "the audit log of %s could not be written: %s. Its lines wait in the ledger, and the next"
+                    " write carries them over",
+                    self.path,
+                    error.strerror or error,
+                )
+
+    # What is read
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection within a transaction in which all that is read is of one moment."""
+        with self._lock:
+            self._connection.execute("BEGIN")
+            try:
+                yield self._connection
+            finally:
+                self._connection.execute("ROLLBACK")
+
+    def overview(self) -> dict[str, Any]:
+        """Return what there is to say of the federation in a few numbers, and a banner in one word.
+
+        The banner is "empty", "hearing", "expelled", "suspects" or "clear".
+        """
+        with self.snapshot() as connection:
+            return reading.overview(connection)
+
+    def rounds(self, since: int = 0, *, undone: bool = False) -> list[dict[str, Any]]:
+        """Return the rounds after `since`, in order; with `undone` also those that no longer count."""
+        with self.snapshot() as connection:
+            return reading.rounds(connection, since, undone=undone)
+
+    def clients(self) -> list[dict[str, Any]]:
+        """Return how every client stands now, with what was last measured of it."""
+        with self.snapshot() as connection:
+            return reading.clients(connection)
+
+    def client(self, id: Any) -> dict[str, Any]:
+        """Return the same of one client, with its entries, standings and the decisions about it."""
+        with self.snapshot() as connection:
+            found = reading.client(connection, as_id(id))
+        if found is None:
+            raise InputError(f"no client {printable(id)} in {self.path}")
+        return found
+
+    def timeline(self, since: int = 0) -> dict[str, Any]:
+        """Return, per client and round after `since`, one character for its standing and one for its fate."""
+        with self.snapshot() as connection:
+            return reading.timeline(connection, since)
+
+    def map(self, round: int | None = None) -> dict[str, Any]:
+        """Return the places of the clients after a round, the last one if none is named."""
+        with self.snapshot() as connection:
+            return reading.client_map(connection, round)
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """Return all decisions of operators, in order."""
+        with self.snapshot() as connection:
+            return reading.decisions(connection)
+
+    def decided(self) -> dict[Any, tuple[str, str]]:
+        """Return the last decision about each client that there is one about, and why: ("ban", "leaks")."""
+        return {one["client"]: (one["action"], one["why"]) for one in self.decisions()}
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    """Return the file open for writing, made or migrated if need be; only its owner may read a new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # a round that was written survives a power cut
+        if checked_version(connection, path=path) < VERSION:
+            migrate(connection, path=path)
+        flush(connection, path)  # what a killed process left
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _read_connection(path: Path) -> sqlite3.Connection:
+    """Return the file open for reading; a folder that cannot be written is read as it lies there."""
+    uri = path.resolve().as_uri()
+    for mode in ("?mode=ro", "?mode=ro&immutable=1"):
+        connection = sqlite3.connect(
+            uri + mode, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        )
+        connection.row_factory = sqlite3.Row
+        try:
+            version = checked_version(connection, path=path)
+        except sqlite3.OperationalError:
+            connection.close()
+            if "immutable" in mode:
+                raise
+            continue
+        except BaseException:
+            connection.close()
+            raise
+        if version < VERSION:  # whoever only reads does not change it
+            connection.close()
+            with open_ledger(path):
+                pass
+            return _read_connection(path)
+        return connection
+    raise AssertionError

@@ -1,0 +1,261 @@
+"""What there is to read in a ledger, as plain values that JSON can hold."""
+
+import json
+import sqlite3
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "client",
+    "client_map",
+    "clients",
+    "decisions",
+    "facts_of",
+    "json_in",
+    "last_round",
+    "overview",
+    "round_of",
+    "rounds",
+    "timeline",
+]
+
+#: One character per standing: what a timeline is made of. "." is not known.
+STANDINGS = {"too early to tell": "t", "clear": "c", "suspected": "s", "expelled": "e"}
+#: And what became of a client in a round: "." it was not asked.
+FATES = {"used": "u", "dropped": "d", "heard": "h"}
+
+CLIENTS = """
+SELECT clients.*, rounds.round AS last_round, examples, norm, cosine, trimmed, opposed, weight, reason, code,
+    duplicate_of
+FROM clients LEFT JOIN entries ON entries.seq = clients.last_seq AND entries.client = clients.number
+LEFT JOIN rounds ON rounds.seq = clients.last_seq
+"""
+DECISIONS = """
+SELECT decisions.number, at, round, clients.id AS client, action, by, why
+FROM decisions LEFT JOIN clients ON clients.number = decisions.client
+"""
+
+
+def json_in(text: str) -> Any:
+    """Return a value that is stored as JSON."""
+    return json.loads(text)
+
+
+def facts_of(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Return what is known of the federation as a whole."""
+    found = connection.execute("SELECT key, value FROM federation WHERE key != 'audit_head'")
+    return {row["key"]: json_in(row["value"]) for row in found}
+
+
+def last_round(connection: sqlite3.Connection) -> int | None:
+    """Return the last round that counts."""
+    found: int | None = connection.execute("SELECT max(round) FROM rounds WHERE undone IS NULL").fetchone()[0]
+    return found
+
+
+def round_of(connection: sqlite3.Connection, round: int) -> sqlite3.Row | None:
+    """Return the row of a round that counts."""
+    found: sqlite3.Row | None = connection.execute(
+        "SELECT * FROM rounds WHERE round = ? AND undone IS NULL", (round,)
+    ).fetchone()
+    return found
+
+
+def overview(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Return what there is to say of the federation in a few numbers."""
+    number = last_round(connection)
+    row = None if number is None else round_of(connection, number)
+    counts = dict(
+        connection.execute("SELECT standing, count(*) FROM clients WHERE standing NOT NULL GROUP BY standing")
+    )
+    n_clients, n_banned = connection.execute(
+        "SELECT count(*), coalesce(sum(decided = 'ban'), 0) FROM clients"
+    ).fetchone()
+    n_rounds, n_dropped = connection.execute(
+        "SELECT count(*), coalesce(sum(n_dropped), 0) FROM rounds WHERE undone IS NULL"
+    ).fetchone()
+    n_expelled, n_suspected = counts.get("expelled", 0), counts.get("suspected", 0)
+    if row is None:
+        banner = "empty"
+    elif n_expelled:
+        banner = "expelled"
+    elif n_suspected:
+        banner = "suspects"
+    else:
+        banner = "hearing" if row["hearing"] else "clear"
+    return {
+        "federation": facts_of(connection),
+        "last": None if row is None else _round(row),
+        "n_rounds": n_rounds,
+        "n_clients": n_clients,
+        "n_expelled": n_expelled,
+        "n_suspected": n_suspected,
+        "n_banned": n_banned,
+        "n_dropped": n_dropped,
+        "banner": banner,
+    }
+
+
+def rounds(connection: sqlite3.Connection, since: int, *, undone: bool) -> list[dict[str, Any]]:
+    """Return the rounds after one, in order."""
+    counting = "" if undone else " AND undone IS NULL"
+    found = connection.execute(f"SELECT * FROM rounds WHERE round > ?{counting} ORDER BY seq", (since,))
+    return [_round(row) for row in found]
+
+
+def clients(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Return how every client stands now."""
+    ids = _ids(connection)
+    return [_client(row, ids) for row in connection.execute(f"{CLIENTS} ORDER BY clients.number")]
+
+
+def client(connection: sqlite3.Connection, id: str) -> dict[str, Any] | None:
+    """Return all that is known of one client; None if there is none of this id."""
+    row = connection.execute(f"{CLIENTS} WHERE clients.id = ?", (id,)).fetchone()
+    if row is None:
+        return None
+    ids, number = _ids(connection), row["number"]
+    entries = connection.execute(
+        "SELECT round, entries.* FROM rounds JOIN entries ON entries.seq = rounds.seq AND entries.client = ?"
+        " WHERE undone IS NULL ORDER BY rounds.seq",
+        (number,),
+    ).fetchall()
+    standings = connection.execute(
+        "SELECT round, standings.* FROM standings JOIN rounds USING (seq)"
+        " WHERE standings.client = ? AND undone IS NULL ORDER BY seq",
+        (number,),
+    ).fetchall()
+    return {
+        **_client(row, ids),
+        "entries": [_entry(entry, ids) for entry in entries],
+        "standings": [_without(one, "seq", "client") for one in standings],
+        "decisions": [one for one in decisions(connection) if one["client"] == ids[number]],
+    }
+
+
+def decisions(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Return all decisions, in order."""
+    found = connection.execute(f"{DECISIONS} ORDER BY decisions.number")
+    return [{**dict(row), "client": json_in(row["client"])} for row in found]
+
+
+def timeline(connection: sqlite3.Connection, since: int) -> dict[str, Any]:
+    """Return one character per client and round, for standings and for what became of it."""
+    live = connection.execute(
+        "SELECT seq, round FROM rounds WHERE undone IS NULL AND round > ? ORDER BY seq", (since,)
+    ).fetchall()
+    ids = _ids(connection)
+    seqs = np.array([row["seq"] for row in live], np.int64)
+    rows = {number: row for row, number in enumerate(ids)}
+    fates = np.full((len(ids), len(live)), b".", "S1")
+    if live:
+        at, who, fate = _fates(connection, seqs, rows)
+        fates[who, at] = fate
+    standings = np.full((len(ids), len(live)), b".", "S1")
+    changes = connection.execute(
+        "SELECT client, seq, standing FROM standings JOIN rounds USING (seq)"
+        " WHERE undone IS NULL ORDER BY seq"
+    ).fetchall()
+    for number, seq, standing in changes:  # each holds from its round on
+        standings[rows[number], int(np.searchsorted(seqs, seq)) :] = STANDINGS[standing].encode()
+    return {
+        "rounds": [row["round"] for row in live],
+        "clients": list(ids.values()),
+        "standings": [line.tobytes().decode() for line in standings],
+        "fates": [line.tobytes().decode() for line in fates],
+        "legend": {"standings": STANDINGS, "fates": FATES},
+    }
+
+
+def client_map(connection: sqlite3.Connection, round: int | None) -> dict[str, Any]:
+    """Return the places of the clients after a round, with how they stood then."""
+    which = "max(round)" if round is None else "round"
+    row = connection.execute(
+        f"SELECT {which} AS round, seq, clients, xy FROM places JOIN rounds USING (seq) WHERE undone IS NULL"
+        + ("" if round is None else " AND round = :round"),
+        {"round": round},
+    ).fetchone()
+    if row is None or row["seq"] is None:
+        return {"round": round, "clients": [], "x": [], "y": [], "standings": [], "factions": []}
+    ids, numbers = _ids(connection), np.frombuffer(row["clients"], np.int32).tolist()
+    stood = {
+        one["client"]: one
+        for one in connection.execute(
+            "SELECT client, standing, faction, max(seq) FROM standings JOIN rounds USING (seq)"
+            " WHERE undone IS NULL AND seq <= ? GROUP BY client",
+            (row["seq"],),
+        )
+    }
+    xy = np.frombuffer(row["xy"], np.float32).reshape(-1, 2).astype(np.float64).round(3)
+    return {
+        "round": row["round"],
+        "clients": [ids[number] for number in numbers],
+        "x": xy[:, 0].tolist(),
+        "y": xy[:, 1].tolist(),
+        "standings": [stood[number]["standing"] if number in stood else None for number in numbers],
+        "factions": [stood[number]["faction"] if number in stood else None for number in numbers],
+    }
+
+
+def _fates(connection: sqlite3.Connection, seqs: Any, rows: dict[int, int]) -> tuple[Any, Any, Any]:
+    """Return what became of clients: in which round, of which client, and the character for it."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    packed = np.fromiter(  # one number per entry: of 300,000 rows, the objects would take the time
+        (
+            row[0]
+            for row in cursor.execute(
+                "SELECT (seq << 32) | (client << 2) | (CASE WHEN used THEN 0 WHEN reason IS NOT NULL THEN 1"
+                " ELSE 2 END) FROM entries WHERE seq >= ? AND (asked OR used)",
+                (int(seqs[0]),),
+            )
+        ),
+        np.int64,
+    )
+    seq, number = packed >> 32, (packed & 0xFFFFFFFF) >> 2
+    at = np.minimum(np.searchsorted(seqs, seq), len(seqs) - 1)
+    counts = seqs[at] == seq
+    where = np.zeros(max(rows, default=0) + 1, np.int64)
+    where[list(rows)] = list(rows.values())
+    fate = np.array([b"u", b"d", b"h"])[packed & 3]
+    return at[counts], where[number[counts]], fate[counts]
+
+
+def _ids(connection: sqlite3.Connection) -> dict[int, Any]:
+    """Return the ids of all clients by their numbers."""
+    return {
+        row["number"]: json_in(row["id"])
+        for row in connection.execute("SELECT number, id FROM clients ORDER BY number")
+    }
+
+
+def _round(row: sqlite3.Row) -> dict[str, Any]:
+    flags = {name: bool(row[name]) for name in ("aggregated", "hearing", "rewound")}
+    return {**dict(row), **flags, "metrics": json_in(row["metrics"]), "notes": json_in(row["notes"])}
+
+
+def _client(row: sqlite3.Row, ids: dict[int, Any]) -> dict[str, Any]:
+    found = _without(row, "number", "last_seq", "decided", "duplicate_of")
+    twin = row["duplicate_of"]
+    return {
+        **found,
+        "id": ids[row["number"]],
+        "banned": row["decided"] == "ban",
+        "pardoned": row["decided"] == "pardon",
+        "duplicate_of": None if twin is None else ids[twin],
+    }
+
+
+def _entry(row: sqlite3.Row, ids: dict[int, Any]) -> dict[str, Any]:
+    twin = row["duplicate_of"]
+    return {
+        **_without(row, "seq", "client"),
+        "asked": bool(row["asked"]),
+        "used": bool(row["used"]),
+        "duplicate_of": None if twin is None else ids[twin],
+    }
+
+
+def _without(row: sqlite3.Row, *names: str) -> dict[str, Any]:
+    return {name: row[name] for name in row.keys() if name not in names}  # noqa: SIM118

@@ -1,0 +1,296 @@
+"""What goes into a ledger, and what comes out of it."""
+
+import json
+import os
+import sqlite3
+import stat
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.ledger import fill
+from holdfast import defend, factions, invariant, median
+from holdfast.core.diagnostics import Diagnostics
+from holdfast.errors import DataError, InputError
+from holdfast.ledger import ClientEntry, RoundEntry, entry_of, model_hash, open_ledger, record_round
+from holdfast.ledger.schema import MIGRATIONS, VERSION
+from holdfast.watching import Verdict, Verdicts
+
+from .made import CLIENTS, round_entry
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "federation.db"
+
+
+@pytest.fixture
+def ledger(path):
+    with open_ledger(path) as opened:
+        yield opened
+
+
+def test_what_is_written_of_a_round_is_read_back(ledger):
+    ledger.write(round_entry(1, model_before="aa", model_after="bb", seconds=2.5, metrics={"n": 3}), at=99.0)
+    (found,) = ledger.rounds()
+    expected = {"round": 1, "at": 99.0, "rule": "median()", "aggregated": True, "hearing": False}
+    expected |= {"n_asked": 4, "n_used": 4, "n_dropped": 0, "kept_fraction": 0.5, "tolerates": 1}
+    expected |= {"shared": 0.25, "model_before": "aa", "model_after": "bb", "seconds": 2.5}
+    expected |= {"accuracy": None, "metrics": {"n": 3}, "notes": [], "undone": None}
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_a_number_and_a_text_that_look_alike_are_two_clients(ledger):
+    ledger.write(round_entry(1))
+    assert [one["id"] for one in ledger.clients()] == list(CLIENTS)
+    assert ledger.client(7)["norm"] == 1.0
+    assert ledger.client("7")["norm"] == 2.0
+
+
+def test_a_client_has_its_history_and_what_was_last_measured_of_it(ledger):
+    for number in range(1, 5):
+        ledger.write(round_entry(number))
+    eve = ledger.client("eve")
+    told = {"standing": "expelled", "since": 3, "faction": 1, "false_alarm": 0.002, "heard": 4}
+    told |= {"first_round": 1, "last_round": 4, "n_used": 2, "n_dropped": 2, "banned": False, "code": 13}
+    assert {name: eve[name] for name in told} == told
+    assert [(one["round"], one["used"]) for one in eve["entries"]] == [
+        (1, True),
+        (2, True),
+        (3, False),
+        (4, False),
+    ]
+    assert [(one["round"], one["standing"]) for one in eve["standings"]] == [(1, "clear"), (3, "expelled")]
+    with pytest.raises(InputError, match="no client mallory"):
+        ledger.client("mallory")
+
+
+def test_a_round_in_which_nothing_changes_adds_no_standings(ledger, path):
+    for number in range(1, 21):
+        ledger.write(round_entry(number))
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("SELECT count(*) FROM standings").fetchone()[0] == len(CLIENTS) + 1
+    raw.close()
+
+
+def test_the_overview_counts_and_has_a_word_for_it(ledger):
+    assert ledger.overview()["banner"] == "empty"
+    ledger.begin(source="loop", rule="median()", min_replies=3)
+    ledger.write(round_entry(1))
+    assert ledger.overview()["banner"] == "clear"
+    for number in (2, 3):
+        ledger.write(round_entry(number))
+    found = ledger.overview()
+    assert (found["banner"], found["n_expelled"], found["n_clients"], found["n_rounds"]) == (
+        "expelled",
+        1,
+        4,
+        3,
+    )
+    assert (found["n_dropped"], found["last"]["round"], found["federation"]["source"]) == (1, 3, "loop")
+
+
+def test_a_timeline_has_one_character_per_client_and_round(ledger):
+    for number in range(1, 5):
+        ledger.write(round_entry(number))
+    found = ledger.timeline()
+    assert found["rounds"] == [1, 2, 3, 4]
+    assert dict(zip(found["clients"], found["standings"], strict=True))["eve"] == "ccee"
+    assert dict(zip(found["clients"], found["fates"], strict=True))["eve"] == "uudd"
+    later = ledger.timeline(since=3)
+    assert (later["rounds"], later["standings"][3], later["fates"][3]) == ([4], "e", "d")
+    assert ledger.timeline(since=4)["standings"] == [""] * 4
+
+
+def test_the_map_is_that_of_the_round_that_is_asked_for(ledger):
+    assert ledger.map()["clients"] == []
+    for number in range(1, 4):
+        ledger.write(round_entry(number))
+    assert ledger.map()["standings"] == ["clear", "clear", "clear", "expelled"]
+    early = ledger.map(2)
+    assert (early["round"], early["standings"][3], early["x"][3], early["y"][3]) == (2, "clear", 2.0, -1.0)
+
+
+def test_a_round_that_is_made_again_counts_once_and_the_first_is_kept(ledger):
+    for number in range(1, 5):
+        ledger.write(round_entry(number))
+    ledger.write(round_entry(3, expelled_in=99))
+    assert [one["round"] for one in ledger.rounds()] == [1, 2, 3]
+    assert [(one["round"], bool(one["undone"])) for one in ledger.rounds(undone=True)] == [
+        (1, False),
+        (2, False),
+        (3, True),
+        (4, True),
+        (3, False),
+    ]
+    eve = ledger.client("eve")
+    assert (eve["standing"], eve["n_used"], eve["n_dropped"], eve["last_round"]) == ("clear", 3, 0, 3)
+
+
+def test_after_a_rewind_everybody_stands_as_in_the_round_that_is_gone_back_to(ledger):
+    for number in range(1, 6):
+        ledger.write(round_entry(number))
+    assert ledger.undo(after=2, why="a backdoor was planted") == [3, 4, 5]
+    assert ledger.overview()["banner"] == "clear"
+    assert ledger.client("eve")["since"] is None
+    assert ledger.timeline()["standings"][3] == "cc"
+
+
+def test_since_is_counted_in_rounds_of_the_ledger(ledger):
+    """A watch does not count rounds that nobody could be heard in."""
+    ledger.write(round_entry(9, expelled_in=9, watch_round=6))
+    assert ledger.client("eve")["since"] == 9
+    ledger.write(round_entry(11, expelled_in=9, watch_round=7))
+    assert ledger.client("eve")["since"] == 9
+
+
+def test_decisions_are_kept_and_the_last_one_counts(ledger):
+    ledger.write(round_entry(1))
+    ledger.decide("ban", "eve", why="sends backdoors", by="ann")
+    assert ledger.client("eve")["banned"]
+    assert ledger.overview()["n_banned"] == 1
+    ledger.decide("pardon", "eve")
+    assert not ledger.client("eve")["banned"]
+    assert [(one["client"], one["action"], one["by"]) for one in ledger.decisions()] == [
+        ("eve", "ban", "ann"),
+        ("eve", "pardon", "operator"),
+    ]
+    assert ledger.decided() == {"eve": ("pardon", "")}
+    with pytest.raises(InputError, match="must be 'ban' or 'pardon'"):
+        ledger.decide("hug", "eve")
+
+
+def test_what_is_measured_later_is_added_to_its_round(ledger):
+    ledger.write(round_entry(1, metrics={"n": 1}))
+    ledger.measure(1, accuracy=0.9, loss=float("inf"), metrics={"f1": 0.5})
+    (found,) = ledger.rounds()
+    assert (found["accuracy"], found["loss"], found["metrics"]) == (0.9, None, {"f1": 0.5, "n": 1})
+    with pytest.raises(InputError, match="round 2 is not in the ledger"):
+        ledger.measure(2, accuracy=0.9)
+
+
+def test_nothing_hostile_keeps_a_round_from_being_written(ledger):
+    names = ("\ud800", "a\nb", 2**63, -(2**200), "'; DROP TABLE rounds; --")
+    clients = tuple(
+        ClientEntry(
+            client=name, examples=float("nan"), norm=10**400, reason="\x1b[2J" * 999, duplicate_of=names[0]
+        )
+        for name in names
+    )
+    verdicts = Verdicts(1, tuple(Verdict(name, "clear", heard=1, place=(np.nan, 1e300)) for name in names))
+    odd = {"x\ud800": [float("inf"), 2**99], "y": object()}
+    with np.errstate(over="ignore"):
+        ledger.write(RoundEntry(round=1, rule="r", clients=clients, verdicts=verdicts, metrics=odd))
+    assert [one["id"] for one in ledger.clients()] == list(names)
+    json.dumps([ledger.rounds(), ledger.clients(), ledger.map(), ledger.timeline()], allow_nan=False)
+
+
+def test_two_clients_that_measure_alike_to_the_last_bit_are_duplicates():
+    rng = np.random.default_rng(0)
+    sent = rng.normal(size=(6, 40))
+    sent[4] = sent[1]
+    result = defend(
+        dict(zip("abcdef", sent, strict=True)), invariant(tau=0.2), like=np.zeros(40), explain=True
+    )
+    twins = {one.client: one.duplicate_of for one in entry_of(result.diagnostics, round=1).clients}
+    assert twins == {"a": None, "b": None, "c": None, "d": None, "e": "b", "f": None}
+
+
+def test_a_loop_of_ones_own_writes_what_defend_returned(ledger):
+    rng, state, base = np.random.default_rng(0), None, {"w": np.zeros(300, np.float32)}
+    own, plot = rng.normal(size=(20, 300)), rng.normal(size=300)
+    for number in range(1, 8):
+        sent = own + rng.normal(size=own.shape)
+        sent[:4] += plot
+        models = {f"c{i}": {"w": row.astype(np.float32)} for i, row in enumerate(sent)}
+        counts = dict.fromkeys(models, 10.0)
+        result = defend(models, median, base=base, watch=factions(), state=state, explain=True, rng=rng)
+        record_round(
+            ledger, result, round=number, rule=median, base=base, clients=models.keys(), examples=counts
+        )
+        state, base = result.state, result.model
+    assert ledger.overview()["n_expelled"] == 4
+    assert [one["n_asked"] for one in ledger.rounds()] == [20] * 7
+    last = ledger.rounds()[-1]
+    assert (last["n_used"], last["n_dropped"], last["model_after"]) == (16, 4, model_hash(base))
+    assert ledger.client("c7")["examples"] == 10.0
+    assert ledger.client("c7")["norm"] > 0
+
+
+def test_a_reader_sees_the_last_whole_round_while_the_next_one_is_written(ledger, path):
+    ledger.write(round_entry(1))
+    with open_ledger(path, read_only=True) as reader:
+        ledger._connection.execute("BEGIN IMMEDIATE")
+        ledger._connection.execute("DELETE FROM rounds")
+        assert len(reader.rounds()) == 1
+        ledger._connection.execute("ROLLBACK")
+        ledger.write(round_entry(2))
+        assert len(reader.rounds()) == 2
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            reader.write(round_entry(3))
+
+
+def test_only_its_owner_may_read_a_new_ledger(ledger, path):
+    ledger.write(round_entry(1))
+    for file in path.parent.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_can_be_read(path):
+    with open_ledger(path) as ledger:
+        ledger.write(round_entry(1))
+    path.parent.chmod(0o500)
+    with open_ledger(path, read_only=True) as ledger:
+        assert len(ledger.rounds()) == 1
+
+
+def test_what_is_no_ledger_is_an_error_that_names_the_file(tmp_path):
+    with pytest.raises(DataError, match=r"no ledger at .*nowhere\.db"):
+        open_ledger(tmp_path / "nowhere.db", read_only=True)
+    (tmp_path / "text.db").write_text("not a database, and long enough for its head to be read" * 9)
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE mine(x)")
+    other.commit()
+    other.close()
+    for read_only in (True, False):
+        with pytest.raises(DataError, match=r"text\.db cannot be opened as a ledger"):
+            open_ledger(tmp_path / "text.db", read_only=read_only)
+        with pytest.raises(DataError, match=r"other\.db is a database, but no ledger"):
+            open_ledger(tmp_path / "other.db", read_only=read_only)
+    with pytest.raises(InputError, match="cannot be written"):
+        open_ledger(tmp_path / "text.db" / "below.db")
+
+
+def test_a_ledger_of_a_newer_version_is_left_alone(ledger, path):
+    ledger._connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    for read_only in (True, False):
+        with pytest.raises(DataError, match="install a newer one"):
+            open_ledger(path, read_only=read_only)
+
+
+def test_an_empty_file_becomes_a_ledger_of_today(path):
+    path.touch()
+    with open_ledger(path) as ledger:
+        ledger.write(round_entry(1))
+        assert ledger._connection.execute("PRAGMA user_version").fetchone()[0] == VERSION == len(MIGRATIONS)
+
+
+def test_a_thousand_clients_take_little_room(path):
+    with open_ledger(path) as ledger:
+        fill(ledger, n_clients=1_000, n_rounds=6)
+        found = ledger.timeline()
+    assert path.stat().st_size < 1_500_000
+    assert len(found["standings"]) == 1_000
+    assert all(len(line) == 6 for line in found["fates"])
+
+
+def test_an_entry_says_who_was_asked_and_never_told_of():
+    said = Diagnostics(rule="median", clients=("ann",))
+    entry = entry_of(said, round=1, asked=["ann", "bob"])
+    assert [(one.client, one.asked, one.used) for one in entry.clients] == [
+        ("ann", True, True),
+        ("bob", True, False),
+    ]
+    assert not entry_of(replace(said, aggregated=False), round=1).clients[0].used
