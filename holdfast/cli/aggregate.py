@@ -5,15 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from .._support.printable import printable
 from ..errors import InputError
 from . import options
+from .next_round import step_after
 from .shown import errors_shown
+from .verdicts import show_conclusion
 
 if TYPE_CHECKING:
     from ..core import Rule, Watch
     from ..files import Aggregated
+    from ..report.next_steps import Step
 
 __all__ = ["aggregate_command"]
 
@@ -88,8 +92,16 @@ def aggregate_command(
     facts = {"rule": str(chosen), "base": printable(base, limit=LONG), "out": printable(out, limit=LONG)}
     if watching is not None:
         facts["watch"] = str(watching)
+    typed = {"--weights": weights, "--reference": reference, "--seed": seed, "--updates": updates and ""}
+    words = ["--rule", rule, *(word for pair in set_ or () for word in ("--set", pair))]
+    words += [word for pattern in only or () for word in ("--only", pattern)]
+    words += [
+        word for name, value in typed.items() if value not in (None, False) for word in (name, str(value))
+    ]
+    words = [word for word in words if word]
+    step = step_after(said, clients, base=base, out=out, state=state, words=words)
     with errors_shown(code=4):  # the model is written
-        _tell(said, facts, report, as_json=as_json)
+        _tell(said, facts, report, step, as_json=as_json)
     if not said.diagnostics.aggregated and not said.is_hearing:
         raise typer.Exit(3)
 
@@ -106,9 +118,15 @@ def _check_report(report: Path, clients: list[Path], own: dict[str, Path | None]
         raise InputError(f"the report must be a file; {report} is a folder")
 
 
-def _tell(said: "Aggregated", facts: dict[str, str], report: Path | None, *, as_json: bool) -> None:
+def _tell(
+    said: "Aggregated", facts: dict[str, str], report: Path | None, step: "Step", *, as_json: bool
+) -> None:
     """Print what there is to say about a round, and write the report if one is asked for."""
+    from ..report.concluding import conclude_round
+
     document = {**facts, **said.as_dict()}
+    conclusion = conclude_round(document, step=step)
+    document["conclusion"] = conclusion.as_dict()
     if as_json:
         typer.echo(json.dumps(document))
     else:
@@ -120,6 +138,8 @@ def _tell(said: "Aggregated", facts: dict[str, str], report: Path | None, *, as_
         page = write_round(document, report)
         if not as_json:
             typer.echo(f"the report is in {printable(page, limit=LONG)}")
+    if not as_json:
+        show_conclusion(conclusion, Console(highlight=False))
 
 
 def _chosen(name: str, watch: bool, settings: dict[str, Any]) -> "tuple[Rule, Watch | None]":

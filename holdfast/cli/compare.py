@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from . import options
 from .making import rounds_shown
 from .shown import errors_shown
+from .verdicts import show_conclusion, typed_as
 
 if TYPE_CHECKING:
     from ..comparing import Comparison
@@ -51,6 +53,13 @@ def compare_command(
         from ..comparing import compare
 
         options.check_report(report)
+        counts = options.numbers(rounds, clients, per_round, malicious)
+        given = {
+            "watch": watch,
+            "sampling": None if sampling is options.Sampling.UNIFORM else sampling.value,
+            "scale": None if scale == "cpu" else scale,
+            "out": None if out == Path("results") else out,
+        }
         found = compare(
             task,
             attack,
@@ -59,13 +68,14 @@ def compare_command(
             seeds=seeds,
             baseline=baseline,
             settings=options.settings(set_),
-            numbers=options.numbers(rounds, clients, per_round, malicious),
+            numbers=counts,
             sampling=sampling.value,
             scale=scale,
             out=out,
             n_workers=workers,
             device=device,
             progress=rounds_shown(quiet=as_json),
+            typed=lambda run: typed_as(task, run, numbers=counts, settings=set_, options=given),
         )
         files = _files(found, out, report)
     if as_json:
@@ -75,6 +85,7 @@ def compare_command(
             "baseline": found.baseline,
             "files": files,
             "standings": found.standings,
+            "conclusion": found.conclusion.as_dict(),
         }
         typer.echo(json.dumps(told, indent=2, default=str))
         return
@@ -83,6 +94,7 @@ def compare_command(
         typer.echo(f"Written: {file}")
     if not files:
         typer.echo("For a page and figures: pip install 'holdfast-fl[report]'")
+    show_conclusion(found.conclusion, Console(highlight=False))
 
 
 def _files(found: "Comparison", out: Path, report: Path | None) -> list[Path]:

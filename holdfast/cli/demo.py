@@ -2,20 +2,22 @@
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from . import options
 from .shown import errors_shown
+from .verdicts import COLOURS, show_conclusion
+
+if TYPE_CHECKING:
+    from ..report.conclusions import Judged
 
 __all__ = ["demo"]
-
-COLOURS = {"kept out": "green", "let in": "red", "half in": "yellow", "hardly learns": "yellow", "": "dim"}
 
 
 def demo(
@@ -34,30 +36,31 @@ def demo(
             " keeps it out?\nTen short trainings, about a minute ..."
         )
         from .._support.atomic import write_whole
+        from ..comparing.concluded import guess_rate
         from ..comparing.making import make_shown
-        from ..paper.demo import DEFENCES, demo_experiments, findings
+        from ..paper.demo import DEFENCES, demo_codes, demo_experiments
         from ..paper.experiment import document, runs_folder, runs_of
+        from ..report.demo import conclude_demo, demo_rows
         from ..report.figures import draw_curves
         from ..report.pages import demo_page
         from .making import rounds_shown
 
         experiments, results = demo_experiments(seed=seed, n_rounds=rounds), out / "results"
-        runs = runs_of(experiments).values()
-        make_shown(runs, runs_folder(results), progress=rounds_shown())
+        make_shown(runs_of(experiments).values(), runs_folder(results), progress=rounds_shown())
         measured = document(experiments, results, scale="cpu")
-        found = findings(experiments, measured)
-        for one, verdicts in zip(measured["experiments"], found.verdicts, strict=True):
+        guessing = [guess_rate(one.cells[0].runs[0].task) for one in experiments]
+        pairs = zip(measured["experiments"], guessing, strict=True)
+        judged = [demo_rows(one, guessing=rate) for one, rate in pairs]
+        conclusion = conclude_demo(measured, guessing=guessing, codes=demo_codes(experiments[-1]))
+        for one, verdicts in zip(measured["experiments"], judged, strict=True):
             console.print(_table(one, verdicts, DEFENCES))
         draw_curves(measured, out)
-        page = demo_page(measured, asdict(found), defences=DEFENCES, seed=seed)
+        found = {**measured, "conclusion": conclusion.as_dict()}
+        words = [{row: own.word for row, own in one.items()} for one in judged]
+        page = demo_page(found, verdicts=words, defences=DEFENCES, seed=seed)
         write_whole(out / "report.html", page.encode())
-    console.print()
-    for experiment, words in zip(experiments, found.found, strict=True):
-        console.print(f"{experiment.title}: {words}")
-    console.print(f"[bold]{found.advice}[/bold]")
-    if found.code is not None:
-        console.print(f"In a server of your own: {found.code}", markup=False, soft_wrap=True)
-    console.print(f"A page to open: {out / 'report.html'}", soft_wrap=True)
+    show_conclusion(conclusion, console)
+    console.print(f"\nA page to open: {out / 'report.html'}", soft_wrap=True)
 
 
 def _check_everything(out: Path) -> None:
@@ -69,7 +72,9 @@ def _check_everything(out: Path) -> None:
     tempfile.TemporaryFile(dir=out).close()
 
 
-def _table(experiment: dict[str, Any], verdicts: Mapping[str, str], defences: Mapping[str, str]) -> Table:
+def _table(
+    experiment: dict[str, Any], verdicts: "Mapping[str, Judged]", defences: Mapping[str, str]
+) -> Table:
     table = Table(
         title=experiment["title"], title_justify="left", caption=experiment["note"], caption_justify="left"
     )
@@ -79,7 +84,10 @@ def _table(experiment: dict[str, Any], verdicts: Mapping[str, str], defences: Ma
         table.add_column(heading, justify="right")
     table.add_column("verdict", no_wrap=True)
     for cell in experiment["cells"]:
-        word, measured = verdicts[cell["row"]], cell["measured"]
+        word = verdicts[cell["row"]].word if cell["row"] in verdicts else ""
+        measured = cell["measured"]
         numbers = [f"{measured[name]['mean']:.1%}" for name in ("accuracy", "attack_success")]
-        table.add_row(cell["row"], defences[cell["row"]], *numbers, f"[{COLOURS[word]}]{word}[/]")
+        table.add_row(
+            cell["row"], defences[cell["row"]], *numbers, Text(word, style=COLOURS.get(word, "dim"))
+        )
     return table

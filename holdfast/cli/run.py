@@ -12,6 +12,7 @@ from rich.table import Table
 
 from . import options
 from .shown import errors_shown, stopping
+from .verdicts import show_conclusion, typed_as
 
 if TYPE_CHECKING:
     from ..lab.scenario import Run
@@ -47,10 +48,18 @@ def run_command(
             help="Also log to tensorboard[:FOLDER], mlflow[:URI] or wandb[:PROJECT]. Repeatable.",
         ),
     ] = None,
+    twin: Annotated[
+        bool,
+        typer.Option(
+            "--unattacked/--no-unattacked",
+            help="Also train without attackers: the verdict compares with that.",
+        ),
+    ] = True,
     as_json: options.Json = False,
 ) -> None:
     """Train a model with honest and malicious clients, and see whether the backdoor gets in."""
     with errors_shown():
+        from ..comparing.concluded import concluded_run
         from ..lab.choices import build_run
         from ..paper.experiment import runs_folder
         from ..runs.recording import run_and_record
@@ -68,20 +77,48 @@ def run_command(
         with options.progress("rounds", run.task.n_rounds, quiet=as_json) as show, resuming:
             for result in results:
                 show(result.n_done, _news(result))
+        if twin and run.attack.n_malicious:
+            _train_unattacked(run, runs_folder(out), device=device, quiet=as_json)
+        typed = typed_as(
+            task,
+            run,
+            numbers=counts,
+            settings=set_,
+            options={
+                "sampling": None if sampling is options.Sampling.UNIFORM else sampling.value,
+                "scale": None if scale == "cpu" else scale,
+                "out": None if out == Path("results") else out,
+            },
+        )
+        conclusion = concluded_run(run, out, typed=typed)
         links = {tracker.title: tracker.where for tracker in tracked_by if tracker.where}
         if report is not None:
             from ..comparing.single import write_run
 
-            write_run(run, out, report, links=links)
+            write_run(run, out, report, links=links, conclusion=conclusion)
     if as_json:
         files = {} if report is None else {"report": str(report)}
-        typer.echo(json.dumps(_as_dict(result) | {"folder": str(runs_folder(out)), "links": links} | files))
+        told = {"conclusion": conclusion.as_dict(), "folder": str(runs_folder(out)), "links": links}
+        typer.echo(json.dumps(_as_dict(result) | told | files))
         return
-    _show(run, result, runs_folder(out), Console(highlight=False))
+    console = Console(highlight=False)
+    _show(run, result, runs_folder(out), console)
     for title, where in links.items():
         typer.echo(f"{title}: {where}")
     if report is not None:
         typer.echo(f"Written: {report}")
+    show_conclusion(conclusion, console)
+
+
+def _train_unattacked(run: "Run", folder: Path, *, device: str, quiet: bool) -> None:
+    """Make the same run with honest clients only, unless it is stored."""
+    from ..lab.choices import unattacked
+    from ..runs.recording import run_and_record
+
+    twin, resuming = unattacked(run), stopping("with --resume the same command resumes")
+    with options.progress("rounds without attackers", twin.task.n_rounds, quiet=quiet) as show, resuming:
+        for result in run_and_record(twin, folder, device=device):
+            show(result.n_done, _news(result))
 
 
 def _as_dict(result: "Result") -> dict[str, Any]:

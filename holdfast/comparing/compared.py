@@ -10,6 +10,7 @@ from .._support.atomic import write_whole
 from ..paper.comparison import ATTACKED
 from ..paper.experiment import Document
 from ..report.comparisons import NUMBERS, comparison_text
+from ..report.conclusions import Conclusion
 from ..report.curves import curves
 from ..report.pages import results_page
 from ..report.tables import cells_by_row
@@ -44,6 +45,11 @@ class Comparison:
     def seeds(self) -> list[int]:
         """The seeds of each defence's runs."""
         return [self.document["runs"][key]["seed"] for key in self.experiment["cells"][0]["keys"]]
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """Whether the backdoor got in, who looks guilty, and what to do next."""
+        return Conclusion(**self.document["conclusion"])
 
     @cached_property
     def standings(self) -> list[dict[str, Any]]:

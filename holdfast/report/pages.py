@@ -95,10 +95,20 @@ def _is_address(text: str) -> bool:
     return text.startswith(("https://", "http://"))
 
 
-def demo_page(document: Document, findings: Document, *, defences: Mapping[str, str], seed: int) -> str:
-    """Return the page of the demo: what each defence does, by name, and what the trainings come to."""
+def demo_page(
+    document: Document, *, verdicts: Sequence[Mapping[str, str]], defences: Mapping[str, str], seed: int
+) -> str:
+    """Return the page of the demo: what each defence does, by name, and what became of the backdoor."""
     sections = [_section(one) for one in document["experiments"]]
-    return render("demo.html", data=document, sections=sections, defences=defences, seed=seed, **findings)
+    return render(
+        "demo.html",
+        data=document,
+        conclusion=document["conclusion"],
+        sections=sections,
+        verdicts=verdicts,
+        defences=defences,
+        seed=seed,
+    )
 
 
 def round_page(document: Document) -> str:

@@ -114,6 +114,11 @@ class Dataset:
         """How many labels there are."""
         return int(max(self.y_train.max(), self.y_test.max())) + 1
 
+    @property
+    def guess_rate(self) -> float:
+        """The accuracy of always guessing the most frequent label of the test examples."""
+        return float(np.bincount(self.y_test).max() / len(self.y_test))
+
 
 def _as_labels(name: str, given: Any) -> NDArray[np.int64]:
     """Return labels as whole numbers; floats and booleans may be such numbers too, but nothing is rounded."""

@@ -1,0 +1,165 @@
+"""From documents to conclusions: one training, defences side by side, one round."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..paper.comparison import HONEST
+from .conclusions import HEADLINES, MARGIN, Conclusion, Judged, Word, judge
+from .maps import verdicts_in
+from .next_steps import Typed, after_contest, after_run
+from .suspects import suspects_in_round, suspects_in_runs
+
+__all__ = [
+    "conclude_contest",
+    "conclude_round",
+    "conclude_run",
+    "judged_rows",
+    "listed",
+    "overall",
+    "reasons_of",
+]
+
+Document = Mapping[str, Any]
+
+NO_COMMAND = "Repeat it with more seeds and other attacks: holdfast.lab.compare."
+
+
+def conclude_run(
+    run: Document, honest: Document | None, *, guessing: float | None, typed: Typed | None = None
+) -> Conclusion:
+    """Return what one training comes to, given the same training without attackers, as documents have runs.
+
+    >>> own = {"accuracy": [0.9], "attack_success": [0.02], "n_attackers": [0]}
+    >>> conclude_run({"defence": "median", "series": own}, None, guessing=0.1).headline
+    'Nobody attacked'
+    """
+    series = run["series"]
+    accuracy, success = series["accuracy"][-1], series["attack_success"][-1]
+    if not any(series["n_attackers"]):
+        judged = judge([accuracy], None, guessing=guessing)
+        if judged.word != "not trained":
+            judged = Judged(
+                "no attack", f"All clients were honest; {accuracy:.1%} of the answers are correct."
+            )
+    else:
+        usual = None if honest is None else honest["series"]["attack_success"][-1]
+        judged = judge(
+            [accuracy],
+            None if success is None else [success],
+            unattacked=None if usual is None else [usual],
+            guessing=guessing,
+        )
+    step = (NO_COMMAND, None) if typed is None else after_run(judged.word, run["defence"], typed)
+    return Conclusion(judged.word, judged.reason, suspects_in_runs([run]), *step)
+
+
+def judged_rows(experiment: Document, *, guessing: float | None) -> dict[str, Judged]:
+    """Return what became of the backdoor under each defence of a comparison.
+
+    >>> judged_rows({"rows": ["mine"], "cells": []}, guessing=None)
+    {}
+    """
+    cells = {(cell["row"], cell["column"] == HONEST): cell["measured"] for cell in experiment["cells"]}
+    found = {}
+    for row in experiment["rows"]:
+        attacked, honest = cells.get((row, False)), cells.get((row, True))
+        if attacked:
+            usual = _values(honest, "attack_success")
+            own = _values(attacked, "accuracy") or [0.0]
+            success = _values(attacked, "attack_success")
+            found[row] = judge(own, success, unattacked=usual, guessing=guessing)
+    return found
+
+
+def conclude_contest(
+    experiment: Document,
+    runs: Mapping[str, Document],
+    *,
+    guessing: float | None,
+    typed: Typed | None = None,
+) -> Conclusion:
+    """Return what a comparison of defences comes to: under which the backdoor was kept out.
+
+    >>> shown = {"rows": [], "cells": []}
+    >>> conclude_contest(shown, {}, guessing=None).headline
+    'No verdict on a backdoor'
+    """
+    judged = judged_rows(experiment, guessing=guessing)
+    words = {row: one.word for row, one in judged.items()}
+    kept = [row for row, word in words.items() if word == "kept out"]
+    word = overall(list(words.values()))
+    headline = HEADLINES[word]
+    if len(words) > 1 and {*words.values()} & {"kept out", "partly in", "got in"}:
+        headline = (
+            f"{listed(kept) or 'No defence'} kept the backdoor out ({len(kept)} of {len(words)} defences)"
+        )
+    seeds: list[int] = next((cell["seeds"] for cell in experiment["cells"] if cell["measured"]), [])
+    step = (NO_COMMAND, None) if typed is None else after_contest(words, seeds, typed)
+    suspects = _suspects(experiment, runs, kept)
+    return Conclusion(word, reasons_of(judged), suspects, *step, headline=headline)
+
+
+def reasons_of(judged: Mapping[str, Judged]) -> str:
+    """Return why, of several defences in short.
+
+    >>> reasons_of({})
+    'Nothing was measured.'
+    """
+    if len(judged) < 2:
+        return "".join(one.reason for one in judged.values()) or "Nothing was measured."
+    told = "; ".join(f"{row} {one.word} ({one.numbers or 'no backdoor'})" for row, one in judged.items())
+    return (
+        f"How often inputs with the backdoor get the attackers' label: {told}. Up to {100 * MARGIN:.0f}"
+        " points above the unattacked rate, in every seed, counts as kept out."
+    )
+
+
+def overall(words: Sequence[Word]) -> Word:
+    """Return the verdict on defences together: the backdoor is kept out if one of them keeps it out.
+
+    >>> overall(["got in", "kept out"]), overall(["got in", "not trained"]), overall([])
+    ('kept out', 'got in', 'no verdict')
+    """
+    order: tuple[Word, ...] = ("kept out", "partly in", "got in", "no verdict", "not trained")
+    return next((word for word in order if word in words), "no verdict")
+
+
+def conclude_round(document: Document, *, step: tuple[str, str | None]) -> Conclusion:
+    """Return what one round over files comes to: a server that holds no test data cannot see a backdoor."""
+    diagnostics, verdicts = document["diagnostics"], verdicts_in(document)
+    reason = (
+        "One round of updates does not show whether a backdoor is in the model: only inputs with the trigger"
+        " would, and the server does not know it."
+    )
+    headline = "The next model is written; whether a backdoor is in it, a round cannot tell"
+    if verdicts is not None and verdicts.hearing:
+        headline = "A hearing: the model stays as it is until all clients were heard"
+    elif not diagnostics["aggregated"]:
+        headline = "Not aggregated: the model stays as it is"
+    suspects = suspects_in_round(diagnostics, verdicts)
+    return Conclusion("no verdict", reason, suspects, *step, headline=headline)
+
+
+def _values(measured: Document | None, name: str) -> list[float] | None:
+    spread = (measured or {}).get(name)
+    return None if spread is None else [value for value in spread["values"] if value is not None]
+
+
+def _suspects(experiment: Document, runs: Mapping[str, Document], kept: Sequence[str]) -> str:
+    """Return whom a watch accused: that of a defence that kept the backdoor out, if it has one."""
+    cells = [cell for cell in experiment["cells"] if cell["column"] != HONEST and cell["measured"]]
+    shown = {cell["row"]: [runs[key] for key in cell["keys"] if key in runs] for cell in cells}
+    watched = {row: own for row, own in shown.items() if any(run.get("watch") for run in own)}
+    for row in (*kept, *watched):
+        if row in watched:
+            return f"{row}: {suspects_in_runs(watched[row])}"
+    return suspects_in_runs([])
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> listed(["krum", "rfa", "median"])
+    'krum, rfa and median'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

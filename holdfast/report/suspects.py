@@ -1,0 +1,121 @@
+"""Who looks guilty, in words: from what a watch said of the clients, or from one round alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..watching import Verdicts
+
+__all__ = ["suspects_in_round", "suspects_in_runs"]
+
+Document = Mapping[str, Any]
+
+#: So many clients are named; the others are counted.
+MOST_NAMED = 10
+#: An update that is so many times as long as the median one stands out.
+LONG = 5.0
+
+UNWATCHED = (
+    "Nobody is accused: this defence does not remember its clients, so it cannot tell who votes together."
+)
+
+
+def suspects_in_runs(runs: Sequence[Document]) -> str:
+    """Return whom the watch of these runs accused, one run per seed, beside what is true in the laboratory.
+
+    >>> suspects_in_runs([{"series": {}}]).startswith("Nobody is accused: ")
+    True
+    """
+    watched = [run for run in runs if run.get("watch")]
+    if not watched:
+        return UNWATCHED
+    if len(watched) == 1:
+        return f"The watch accused {_found(watched[0])}."
+    n_found, n_true = (sum(own) for own in zip(*map(_counts, watched), strict=True))
+    wronged = sum(run["series"]["n_wronged"][-1] or 0 for run in watched)
+    return (
+        f"In {len(watched)} seeds, the watch accused {n_found} of {n_true} attackers that took part, and"
+        f" {_counted(wronged, 'honest client')}."
+    )
+
+
+def suspects_in_round(diagnostics: Document, verdicts: Verdicts | None) -> str:
+    """Return who stands out in one round: whom the watch names, whose files were unusable, who is too long.
+
+    >>> suspects_in_round({"dropped": [{"client": "eve", "reason": "holds NaN"}], "norms": None}, None)
+    'eve (unusable: holds NaN). One round accuses nobody else.'
+    """
+    words = [f"{drop['client']} (unusable: {drop['reason']})" for drop in _unusable(diagnostics)]
+    if verdicts is not None:
+        named = {one.client: one.since for one in verdicts if one.since is not None}
+        suspected = [str(one) for one in verdicts.of("suspected") if one not in named]
+        words += [f"{client} (accused since round {since})" for client, since in named.items()]
+        words += [f"{client} (suspected)" for client in suspected]
+    words += _long_ones(diagnostics)
+    if not words:
+        if verdicts is None:
+            return "Nobody stands out; a single round says little."
+        return "Nobody: no clients vote together more than chance allows."
+    return f"{_some(words)}." + (" One round accuses nobody else." if verdicts is None else "")
+
+
+def _unusable(diagnostics: Document) -> list[Document]:
+    """Return the clients that were dropped for what they sent."""
+    return [drop for drop in diagnostics["dropped"] if not drop["reason"].startswith(("expelled ", "new: "))]
+
+
+def _long_ones(diagnostics: Document) -> list[str]:
+    norms = [norm for norm in diagnostics["norms"] or () if norm is not None]
+    if len(norms) < 3:
+        return []
+    usual = sorted(norms)[len(norms) // 2]
+    pairs = zip(diagnostics["clients"], diagnostics["norms"], strict=True)
+    return [
+        f"{client} (its update is {norm / usual:.0f} times as long as the median)"
+        for client, norm in pairs
+        if norm is not None and usual > 0 and norm >= LONG * usual
+    ]
+
+
+def _counts(run: Document) -> tuple[int, int]:
+    return len(_rounds_found(run)), len(run["watch"]["malicious"])
+
+
+def _rounds_found(run: Document) -> dict[Any, int]:
+    """Return [attacker] the round in which the watch found it, in the order in which it did."""
+    said, attackers = run["watch"]["rounds"][-1]["clients"], {*run["watch"]["malicious"]}
+    since = dict(zip(said.get("client", ()), said.get("since", ()), strict=False))
+    found = {client: number for client, number in since.items() if number and client in attackers}
+    return dict(sorted(found.items(), key=lambda one: one[1]))
+
+
+def _found(run: Document) -> str:
+    """Return whom the watch of one run found, since when, and how many wrongly."""
+    found, n_true = _rounds_found(run), len(run["watch"]["malicious"])
+    wronged = _wronged(run["series"]["n_wronged"])
+    if not n_true:
+        return wronged
+    words = f"{len(found)} of the {n_true} attackers that took part"
+    if found:
+        first, last = min(found.values()), max(found.values())
+        when = f"in round {first}" if first == last else f"the first in round {first}, the last in {last}"
+        words += f" (clients {_some([*map(str, found)])}; {when})"
+    return f"{words}, and {wronged}"
+
+
+def _wronged(by_round: Sequence[int | None]) -> str:
+    """Return how many honest clients are accused at the end, and how many were at times."""
+    counts = [count or 0 for count in by_round] or [0]
+    most, last = max(counts), counts[-1]
+    if most == last:
+        return _counted(last, "honest client")
+    return f"{_counted(last, 'honest client')} at the end, {most} at times"
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count or 'no'} {thing}{'s' * (count > 1)}"
+
+
+def _some(words: Sequence[str]) -> str:
+    """Return the first few words, and how many more there are."""
+    more = len(words) - MOST_NAMED
+    return ", ".join(words[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
