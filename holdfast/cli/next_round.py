@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._support.printable import printable
+
 if TYPE_CHECKING:
     from ..files import Aggregated
 
@@ -25,8 +27,8 @@ def step_after(
 ) -> tuple[str, str | None]:
     """Return advice and a command; `words` are further options, as typed.
 
-    >>> from holdfast import diagnostics, files
-    >>> said = files.Aggregated(diagnostics.Diagnostics("median", clients=(0, 1, 2)))
+    >>> from holdfast import core, files
+    >>> said = files.Aggregated(core.Diagnostics("median", clients=(0, 1, 2)))
     >>> paths = dict(base=Path("base"), out=Path("next"), state=None)
     >>> print(step_after(said, [Path("ann"), Path("bob")], words=["--rule", "median"], **paths)[1])
     holdfast aggregate ann bob --base base --out next --rule median --watch --state next.watch
@@ -48,9 +50,11 @@ def step_after(
     return "When the clients have sent their next models, aggregate them with the same memory:", command
 
 
-def _command(clients: Sequence[Path], base: Path, out: Path, more: Sequence[str]) -> str:
+def _command(clients: Sequence[Path], base: Path, out: Path, more: Sequence[str]) -> str | None:
+    """Return the command; None if a name in it cannot be shown as it is typed."""
     own = shlex.join(["--base", str(base), "--out", str(out), *more])
-    return f"holdfast aggregate {_named(clients)} {own}"
+    command = f"holdfast aggregate {_named(clients)} {own}"
+    return command if printable(command, limit=len(command)) == command else None
 
 
 def _named(clients: Sequence[Path]) -> str:

@@ -39,7 +39,7 @@ NUMBERS = {"accuracy": "Acc", "minority_accuracy": "Minority", "attack_success":
 COUNTS = {"n_found": "Found", "n_wronged": "Wrongly"}
 
 #: What the page of a round tells in words; all else of its document are facts.
-TOLD = ("diagnostics", "verdicts", "wants_rewind")
+TOLD = ("conclusion", "diagnostics", "verdicts", "wants_rewind")
 
 
 def results_page(
@@ -66,6 +66,7 @@ def results_page(
     return render(
         "results.html",
         title=title,
+        conclusion=document.get("conclusion"),
         links=[(name, where, _is_address(where)) for name, where in (links or {}).items()],
         is_single=is_single,
         has_claims=not is_single and (claims or document["scale"] is not None),
@@ -121,6 +122,7 @@ def round_page(document: Document) -> str:
     ]
     return render(
         "round.html",
+        conclusion=document.get("conclusion"),
         data=None if verdicts is None else {"watch": drawn_watch([verdicts])},
         diagnostics=diagnostics,
         verdicts=verdicts,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._support.printable import printable
 from ..watching import Verdicts
 
 __all__ = ["suspects_in_round", "suspects_in_runs"]
@@ -11,6 +12,7 @@ Document = Mapping[str, Any]
 
 #: So many clients are named; the others are counted.
 MOST_NAMED = 10
+LONGEST = 80  # characters of a name
 #: An update that is so many times as long as the median one stands out.
 LONG = 5.0
 
@@ -29,7 +31,11 @@ def suspects_in_runs(runs: Sequence[Document]) -> str:
     if not watched:
         return UNWATCHED
     if len(watched) == 1:
-        return f"The watch accused {_found(watched[0])}."
+        n_heard = len(watched[0]["watch"]["hearings"])
+        listened = (
+            f" In the first {n_heard} rounds, its hearing, the model stayed as it was." if n_heard else ""
+        )
+        return f"The watch accused {_found(watched[0])}.{listened}"
     n_found, n_true = (sum(own) for own in zip(*map(_counts, watched), strict=True))
     wronged = sum(run["series"]["n_wronged"][-1] or 0 for run in watched)
     return (
@@ -44,12 +50,12 @@ def suspects_in_round(diagnostics: Document, verdicts: Verdicts | None) -> str:
     >>> suspects_in_round({"dropped": [{"client": "eve", "reason": "holds NaN"}], "norms": None}, None)
     'eve (unusable: holds NaN). One round accuses nobody else.'
     """
-    words = [f"{drop['client']} (unusable: {drop['reason']})" for drop in _unusable(diagnostics)]
+    words = [f"{_name(drop['client'])} (unusable: {drop['reason']})" for drop in _unusable(diagnostics)]
     if verdicts is not None:
         named = {one.client: one.since for one in verdicts if one.since is not None}
         suspected = [str(one) for one in verdicts.of("suspected") if one not in named]
-        words += [f"{client} (accused since round {since})" for client, since in named.items()]
-        words += [f"{client} (suspected)" for client in suspected]
+        words += [f"{_name(client)} (accused since round {since})" for client, since in named.items()]
+        words += [f"{_name(client)} (suspected)" for client in suspected]
     words += _long_ones(diagnostics)
     if not words:
         if verdicts is None:
@@ -70,7 +76,7 @@ def _long_ones(diagnostics: Document) -> list[str]:
     usual = sorted(norms)[len(norms) // 2]
     pairs = zip(diagnostics["clients"], diagnostics["norms"], strict=True)
     return [
-        f"{client} (its update is {norm / usual:.0f} times as long as the median)"
+        f"{_name(client)} (its update is {norm / usual:.0f} times as long as the median)"
         for client, norm in pairs
         if norm is not None and usual > 0 and norm >= LONG * usual
     ]
@@ -109,6 +115,10 @@ def _wronged(by_round: Sequence[int | None]) -> str:
     if most == last:
         return _counted(last, "honest client")
     return f"{_counted(last, 'honest client')} at the end, {most} at times"
+
+
+def _name(client: Any) -> str:
+    return printable(client, limit=LONGEST)
 
 
 def _counted(count: int, thing: str) -> str:

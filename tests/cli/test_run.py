@@ -42,16 +42,61 @@ def test_a_run_ends_in_a_table_for_newcomers(tmp_path):
     assert "of the honest clients' step survives" in result.output
     assert "of inputs with the backdoor get the label that the attackers want" in result.output
     assert "of the model's numbers move in a round" in result.output
-    (stored,) = (tmp_path / "runs").glob("*.json")
+    stored, twin = stored_runs(tmp_path)
     assert json.loads(stored.read_text())["finished"]
+    assert json.loads(twin.read_text())["finished"]
     assert f"The result {stored.stem} is stored in {tmp_path / 'runs'}." in result.output
     assert result.stderr == ""
+
+
+def stored_runs(folder):
+    """Return the files of the run under attack, and of the same run without attackers."""
+    paths = sorted((folder / "runs").glob("*.json"))
+    paths.sort(key=lambda path: json.loads(path.read_text())["description"]["attack"]["n_malicious"])
+    return paths[::-1]
+
+
+def test_a_run_ends_with_a_verdict_suspects_and_a_command_that_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = holdfast("run", "phishing", "--attack", "edge-case", "--set", "lr=0.12", "--out", "here")
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.output.split())
+    assert "The backdoor got in Why: " in told
+    assert "of the inputs with the backdoor get the attackers' label, without an attack " in told
+    assert "10 points more, counts as kept out." in told
+    assert "Suspects: Nobody is accused: this defence does not remember its clients" in told
+    following = result.output.splitlines()[-1].strip()
+    words = following.split()
+    assert words[:5] == ["holdfast", "run", "phishing", "--attack", "edge-case"]
+    assert words[-2:] == ["--defence", "factions+krum_trimmed_mean"]
+    again = holdfast(*words[1:])
+    assert again.exit_code == 0, again.output
+    assert "The watch accused " in " ".join(again.output.split())
+
+
+def test_a_model_that_has_learned_nothing_gets_no_verdict(tmp_path):
+    result = attacked(tmp_path, "--set", "lr=0.000001")
+    told = " ".join(result.output.split())
+    assert "Not trained: no verdict Why: The model has learned nothing yet: " in told
+    last = result.output.splitlines()[-1].split()
+    assert last[last.index("--rounds") + 1] == "20"
+
+
+def test_json_carries_the_verdict_and_the_twin_can_be_left_out(tmp_path):
+    command = ("run", "phishing", "--watch", "factions", "--out", tmp_path, "--json", *SEEN)
+    told = json.loads(holdfast(*command, "--no-unattacked").stdout)["conclusion"]
+    assert len([*(tmp_path / "runs").glob("*.json")]) == 1
+    assert "without an attack was not measured" in told["reason"]
+    told = json.loads(holdfast(*command, "--resume").stdout)["conclusion"]
+    assert told["word"] in ("kept out", "partly in", "got in")
+    assert set(told) == {"word", "reason", "suspects", "advice", "command", "headline", "code"}
 
 
 def test_where_there_is_no_terminal_progress_is_a_line_now_and_then(tmp_path, monkeypatch):
     monkeypatch.setattr("holdfast.cli.options.SECONDS", 0.0)
     lines = attacked(tmp_path).stderr.splitlines()
-    assert lines[-1].startswith("2 of 2 rounds  Acc ")
+    assert any(line.startswith("2 of 2 rounds  Acc ") for line in lines)
+    assert lines[-1].startswith("2 of 2 rounds without attackers  Acc ")
     assert attacked(tmp_path, "--json", "--seed", 1).stderr == ""
 
 
@@ -73,12 +118,14 @@ def test_nobody_attacks_unless_asked(tmp_path):
 
 def test_resume_does_not_make_a_finished_run_again(tmp_path):
     attacked(tmp_path)
-    (stored,) = (tmp_path / "runs").glob("*.json")
+    stored, twin = stored_runs(tmp_path)
+    made = twin.stat().st_mtime_ns
     before = stored.stat().st_mtime_ns
     attacked(tmp_path, "--resume")
     assert stored.stat().st_mtime_ns == before
     attacked(tmp_path)
     assert stored.stat().st_mtime_ns > before
+    assert twin.stat().st_mtime_ns == made
 
 
 def interrupt(run, folder, **options):
@@ -199,7 +246,7 @@ def test_a_run_under_a_watch_says_who_was_found_and_since_when(tmp_path):
     assert "under the watch of factions(mode='expel', false_alarms=0.5" in " ".join(result.output.split())
     named = holdfast("run", "phishing", "--defence", "factions+fedavg", "--out", tmp_path, "--resume", *SEEN)
     assert named.output == result.output  # the same run, which is only read
-    (line,) = holdfast("results", "list", tmp_path).stdout.splitlines()
+    line, _ = holdfast("results", "list", tmp_path).stdout.splitlines()
     assert "most_clients=10000)+fedavg()  seed 0" in line
     assert line.endswith("found 5  wrongly 0")
 
@@ -214,7 +261,7 @@ def test_a_newcomer_under_a_watch_is_no_update_that_could_not_be_used(tmp_path):
 def test_a_watch_may_only_report_or_go_back_to_the_start(tmp_path, monkeypatch):
     monkeypatch.setattr("holdfast.cli.options.SECONDS", 0.0)
     words = ("run", "phishing", "--watch", "factions", "--out", tmp_path, *SEEN)
-    reported = holdfast(*words, "--set", "mode=report")
+    reported = holdfast(*words, "--set", "mode=report", "--no-unattacked")
     assert "are named since round 3; all have their say" in reported.stdout
     assert reported.stderr.splitlines()[-1].endswith("  attackers 5  found 5, wrongly 0")
     rewound = holdfast(*words, "--set", "factions.hearing=0")

@@ -1,6 +1,7 @@
 import copy
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import holdfast
 from holdfast import Diagnostics
 from holdfast.core.diagnostics import Dropped
+from holdfast.report.conclusions import Conclusion
 from holdfast.report.pages import demo_page, results_page, round_page, write_round
 
 from .conftest import HOSTILE
@@ -197,32 +199,43 @@ def test_a_large_drawing_is_carried_as_dots(measured, monkeypatch):
     assert "data:image/png;base64,iVBORw0KGgo" in sections(measured)["experiment-0"]
 
 
-def findings(rows, **changes):
-    """Return what a demo of one task may come to."""
-    return {
-        "verdicts": [dict.fromkeys(rows, "kept out")], "found": ["the watch expelled 3 of 3."],
-        "advice": "Take Invariant.", "code": "defend(models, invariant)", **changes,
-    }  # fmt: skip
+def concluded(**changes):
+    """Return what a training may come to, as documents have it."""
+    told = Conclusion("kept out", "Why <so>.", "eve and moe.", "Repeat it:", "holdfast compare digits")
+    return replace(told, **changes).as_dict()
+
+
+def demo_of(measured, verdicts=None, seed=0, **changes):
+    rows = measured["experiments"][0]["rows"]
+    return demo_page(
+        {**measured, "conclusion": concluded(**changes)},
+        verdicts=[verdicts or dict.fromkeys(rows, "kept out")],
+        defences={row: f"what {row} does" for row in rows},
+        seed=seed,
+    )
 
 
 def test_the_demo_has_a_row_per_defence_with_its_verdict(measured):
     rows = measured["experiments"][0]["rows"]
-    told = findings(rows, verdicts=[{**dict.fromkeys(rows, "kept out"), "FedAvg": "let in"}])
-    page = demo_page(measured, told, defences={row: f"what {row} does" for row in rows}, seed=3)
+    page = demo_of(measured, {**dict.fromkeys(rows, "kept out"), "FedAvg": "got in"}, seed=3)
     assert re.findall(r"<tr><th scope=\"row\"><code>(.*?)</code>.*?</tr>", page, re.S) == rows
     assert page.count("<b>kept out</b>") == 3
     assert "what Invariant does" in page
     assert "with seed 3" in page
 
 
-def test_the_demo_says_which_defence_to_take_and_whom_the_watch_found(measured):
-    defences = dict.fromkeys(measured["experiments"][0]["rows"], "keeps")
-    page = demo_page(measured, findings(defences), defences=defences, seed=0)
-    assert "<b>Take Invariant.</b>" in page
-    assert "<li>A small table: three defences: the watch expelled 3 of 3.</li>" in page
-    assert "<code>defend(models, invariant)</code>" in page
-    none = demo_page(measured, findings(defences, code=None), defences=defences, seed=0)
-    assert "In a server of your own" not in none
+def test_a_page_begins_with_the_verdict_the_suspects_and_what_to_do(measured):
+    pages = [demo_of(measured, code="defend(models, invariant)")]
+    pages.append(results_page({**measured, "conclusion": concluded(code="defend(models, invariant)")}))
+    for page in pages:
+        main = page.partition("<main")[2]
+        assert main.index('class="banner" data-word="kept out"') < main.index("<table")
+        assert "The backdoor was kept out</h2>" in main
+        assert "<dd>Why &lt;so&gt;.</dd>" in main
+        assert "<dd>eve and moe.</dd>" in main
+        assert '<code class="typed">holdfast compare digits</code>' in main
+        assert 'In a server of your own:<code class="typed">defend(models, invariant)</code>' in main
+    assert "In a server of your own" not in demo_of(measured)
 
 
 def hostile_round():
