@@ -120,7 +120,7 @@ def attacks_text(experiments: list[dict[str, Any]], task: str) -> str:
 
     Only defences that were tried with every attack are in it.
     """
-    found: dict[str, dict[str, float]] = {label: {} for label, _ in DEFENCES}
+    found: dict[str, dict[str, float]] = {row.label: {} for row in DEFENCES}
     for one in sorted(experiments, key=lambda one: one["name"] == "hiding"):  # the plain attack comes first
         for cell in one["cells"] if one["name"] in ("table1", "watch", "hiding") else ():
             defence, _, part = cell["row"].partition(": ")

@@ -1,5 +1,7 @@
 """Tables of the watch: what it keeps out, what attackers who know it can do, what it costs a minority."""
 
+from dataclasses import replace
+
 from .table import REAL, TASKS, Row, Table
 
 __all__ = ["DEFENCES", "HIDING", "MINORITIES", "WATCH_TABLES"]
@@ -25,34 +27,35 @@ HIDING = (
     "constrain-and-scale",
 )
 
+#: A watch under which suspects have no say either, and one that changes nothing.
+WARY, REPORTS = {"factions.mode": "wary"}, {"factions.mode": "report"}
+
 #: Rules, and the watch in front of some.
 DEFENCES = (
-    ("FedAvg", "fedavg"),
-    ("Trimmed mean", "trimmed_mean"),
-    ("Median", "median"),
-    ("RFA", "rfa"),
-    ("Krum", "krum"),
-    ("Multi-Krum", "multi_krum"),
-    ("Krum, trimmed mean", "krum_trimmed_mean"),
-    ("Invariant", "invariant"),
-    ("Watch, FedAvg", "factions+fedavg"),
-    ("Watch, trimmed mean", "factions+trimmed_mean"),
-    ("Watch, invariant", "factions+invariant"),
-    ("Watch, Krum, trimmed mean", "factions+krum_trimmed_mean"),
+    Row("FedAvg", "fedavg"),
+    Row("Trimmed mean", "trimmed_mean"),
+    Row("Median", "median"),
+    Row("RFA", "rfa"),
+    Row("Krum", "krum"),
+    Row("Multi-Krum", "multi_krum"),
+    Row("Krum, trimmed mean", "krum_trimmed_mean"),
+    Row("Invariant", "invariant"),
+    Row("Watch, FedAvg", "factions+fedavg"),
+    Row("Watch, trimmed mean", "factions+trimmed_mean"),
+    Row("Watch, invariant", "factions+invariant"),
+    Row("Watch, Krum, trimmed mean", "factions+krum_trimmed_mean"),
+    Row("Wary watch, Krum, trimmed mean", "factions+krum_trimmed_mean", settings=WARY),
 )
-WATCHED = tuple(row for row in DEFENCES if "+" in row[1])
+WATCHED = tuple(row for row in DEFENCES if "+" in row.defence)
 
 #: The tasks on which the distributed trigger is defined.
 DISTRIBUTED = ("phishing", "digits", "cifar10", *REAL)
 
-#: A watch that changes nothing.
-REPORTS = {"factions.mode": "report"}
-
 
 def _rows(attack: str, tasks: tuple[str, ...] | None = None) -> tuple[Row, ...]:
     names = ("fedavg", "trimmed_mean", "krum_trimmed_mean", "invariant")
-    chosen = [row for row in DEFENCES if row[1] in names or row in WATCHED]
-    return tuple(Row(label, defence, attack=attack, tasks=tasks) for label, defence in chosen)
+    chosen = [row for row in DEFENCES if row.defence in names or row in WATCHED]
+    return tuple(replace(row, attack=attack, tasks=tasks) for row in chosen)
 
 
 WATCH_TABLES = (
@@ -65,6 +68,12 @@ WATCH_TABLES = (
             Row("No attack", "fedavg", share=0.0),
             Row("No attack: watch, trimmed mean", "factions+trimmed_mean", share=0.0),
             Row("No attack: watch, Krum, trimmed mean", "factions+krum_trimmed_mean", share=0.0),
+            Row(
+                "No attack: wary watch, Krum, trimmed mean",
+                "factions+krum_trimmed_mean",
+                settings=WARY,
+                share=0.0,
+            ),
             *_rows("edge-case"),
         ),
         tasks=(*TASKS, *REAL),
@@ -82,9 +91,9 @@ WATCH_TABLES = (
         "The edge case with one more part in its name. For every defence the worst case over all of these is"
         " the number that counts.",
         tuple(
-            Row(f"{label}: {part}", defence, attack=f"edge-case+{part}")
+            replace(row, label=f"{row.label}: {part}", attack=f"edge-case+{part}")
             for part in HIDING
-            for label, defence in (WATCHED if part == "whitewash" else DEFENCES)
+            for row in (WATCHED if part == "whitewash" else DEFENCES)
         ),
         tasks=("phishing", "digits"),
     ),
@@ -97,6 +106,7 @@ WATCH_TABLES = (
             Row("No attack: trimmed mean", "trimmed_mean", share=0.0),
             Row("No attack: invariant", "invariant", share=0.0),
             Row("No attack: watch, FedAvg", "factions+fedavg", share=0.0),
+            Row("No attack: wary watch, FedAvg", "factions+fedavg", settings=WARY, share=0.0),
             Row("No attack: watch that reports, FedAvg", "factions+fedavg", settings=REPORTS, share=0.0),
             Row("FedAvg", "fedavg"),
             Row("Trimmed mean", "trimmed_mean"),

@@ -24,8 +24,10 @@ __all__ = ["Watched", "factions", "watch"]
 N_BEFORE_LOOKING = 3
 #: Evidence is a mean over the looks, of which the last counts this much.
 PACE = 0.3
-#: Below this part of the evidence needed, an expelled client is let in again, and others are not suspected.
+#: Below this part of the evidence needed, an expelled client is let in again.
 FADED = 0.5
+#: From this part on a client is suspected, by mode.
+SUSPECTED = {"expel": 0.5, "wary": 0.2, "report": 0.5}
 #: So many clients must be expelled at once for a rewind, of which there are at most so many.
 N_TO_REWIND, N_REWINDS = 3, 2
 #: Who was not heard while others were so often, on average, is remembered and not searched: whoever leaves
@@ -58,7 +60,7 @@ def watch(function: Any) -> Watch:
 def factions(
     updates: Any,
     *,
-    mode: Literal["expel", "report"] = "expel",
+    mode: Literal["expel", "wary", "report"] = "expel",
     false_alarms: float = 0.01,
     hearing: float = 2.0,
     rewind: int = 10,
@@ -74,8 +76,9 @@ def factions(
     other in their own ways. The memory holds each client's mean deviation on a secret `sample` of
     coordinates. A client is expelled when the evidence that it belongs to a faction is stronger than honest
     clients show in a share `false_alarms` of all trainings, and comes back when the evidence fades. Never are
-    more than half of the clients expelled. The mode "report" names the same clients as suspected since that
-    round, and changes nothing.
+    more than half of the clients expelled. The mode "wary" suspects earlier, and suspects have no say either
+    while it lasts. The mode "report" names the same clients as "expel" does, as suspected since that round,
+    and changes nothing.
 
     Before anything is applied there is a `hearing`, until clients were heard so often on average; who comes
     later has no say the first time. Should three or more be expelled at once in the first `rewind` rounds
@@ -109,9 +112,10 @@ def factions(
     needed = evidence_needed(false_alarms)
     looked, shared, known = _looked(told, names)
     after = _judged(looked, needed)
-    holds = mode == "expel" and not _was_heard(after, hearing)
+    acts = mode != "report"
+    holds = acts and not _was_heard(after, hearing)
     n_new = int((after.since == after.round).sum())
-    may_rewind = mode == "expel" and not holds and after.n_open < rewind and after.n_rewinds < N_REWINDS
+    may_rewind = acts and not holds and after.n_open < rewind and after.n_rewinds < N_REWINDS
     rewinds = may_rewind and after.n_applied > 0 and n_new >= N_TO_REWIND
     after = replace(
         after,
@@ -119,14 +123,17 @@ def factions(
         n_applied=0 if rewinds else after.n_applied + (not holds),
         n_rewinds=after.n_rewinds + rewinds,
     )
+    suspected = _suspected(after, SUSPECTED[mode] * needed)
     verdicts = Verdicts(
         after.round,
-        tuple(_verdicts(after, needed, known, expels=mode == "expel")),
+        tuple(_verdicts(after, suspected, known, expels=acts)),
         hearing=holds,
         rewound=rewinds,
         shared=round(shared, 4),
     )
-    silenced = _silenced(after, names, hearing) if mode == "expel" else {}
+    silenced = _silenced(after, names, hearing) if acts else {}
+    if mode == "wary":
+        silenced = _doubted(after, names, suspected) | silenced
     return Watched(after, verdicts, silenced, holds, rewinds, may_rewind)
 
 
@@ -157,6 +164,12 @@ def _silenced(memory: ClientMemory, names: Sequence[Name], hearing: float) -> di
         elif hearing > 0 and memory.heard[position] < N_BEFORE_SAY:
             silenced[row] = "new: it has a say once it was heard before"
     return silenced
+
+
+def _doubted(memory: ClientMemory, names: Sequence[Name], suspected: NDArray[np.bool_]) -> dict[int, str]:
+    """Return the rows of those who are suspected, and why they have no say."""
+    why = "suspected: it has no say under a wary watch"
+    return {row: why for row, name in enumerate(names) if suspected[memory.positions[name]]}
 
 
 def _active(memory: ClientMemory, n_present: int) -> NDArray[np.intp]:
@@ -204,17 +217,28 @@ def _judged(memory: ClientMemory, needed: float) -> ClientMemory:
     """Return the memory with those expelled against whom there is enough evidence, at most half of all."""
     stays = memory.expelled & (memory.evidence > FADED * needed)
     guilty = (memory.evidence > needed) | stays
-    order = np.argsort(-memory.evidence, kind="stable")
-    beyond = order[memory.n_clients // 2 :]
-    guilty[beyond] = False
+    guilty[_beyond_half(memory)] = False
     since = np.where(guilty, np.where(memory.expelled, memory.since, memory.round), 0)
     return replace(memory, since=since.astype(np.int32))
 
 
-def _verdicts(memory: ClientMemory, needed: float, known: Known | None, *, expels: bool) -> Iterator[Verdict]:
+def _suspected(memory: ClientMemory, evidence: float) -> NDArray[np.bool_]:
+    """Return against whom there is more than this evidence, at most half of all."""
+    suspected = memory.evidence > evidence
+    suspected[_beyond_half(memory)] = False
+    return suspected
+
+
+def _beyond_half(memory: ClientMemory) -> NDArray[np.intp]:
+    """Return the half of the clients, or one more, against whom there is least evidence."""
+    return np.argsort(-memory.evidence, kind="stable")[memory.n_clients // 2 :]
+
+
+def _verdicts(
+    memory: ClientMemory, suspected: NDArray[np.bool_], known: Known | None, *, expels: bool
+) -> Iterator[Verdict]:
     """Yield what is to be said of each client; what is known of the first view is not computed again."""
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
-    suspected = memory.evidence > FADED * needed
     places = map_of(memory.views[0], weights, memory.expelled | suspected, known=known)
     for position, client in enumerate(memory.clients):
         standing: Standing = "clear"

@@ -139,6 +139,30 @@ def test_a_report_silences_nobody_and_says_the_same():
     assert {client.standing for client in one.verdicts.clients[:5]} == {"suspected"}
 
 
+def test_a_wary_watch_gives_suspects_no_say_and_remembers_the_same():
+    n_only_suspected = 0
+    for wary, other in zip(told(late_plot(), factions(mode="wary")), told(late_plot()), strict=True):
+        np.testing.assert_array_equal(wary.state.evidence, other.state.evidence)
+        assert expelled(wary) == expelled(other)
+        assert wary.holds == other.holds
+        suspects = set(wary.verdicts.of("suspected"))
+        assert suspects >= set(other.verdicts.of("suspected"))
+        assert set(wary.silenced) == set(other.silenced) | suspects
+        n_only_suspected += len(suspects - set(other.silenced))
+        assert all("suspected" in wary.silenced[row] for row in suspects)
+    assert n_only_suspected >= 5  # else this shows nothing
+
+
+def test_a_wary_watch_silences_at_most_half():
+    state = None
+    for number in range(24):
+        federation = Federation(n=30, push=2.0, seed=number)
+        federation.plotters = tuple(range(number % 3 * 10, number % 3 * 10 + 10))
+        (watched,) = told([(federation.updates(), list(range(30)))], factions(mode="wary", hearing=0), state)
+        state = watched.state
+        assert len(watched.silenced) <= 15
+
+
 @pytest.mark.parametrize("hearing", [0, 1, 2.5, 6])
 def test_a_hearing_lasts_until_clients_were_heard_so_often_on_average(hearing):
     holds = [watched.holds for watched in told(all_clients(Federation()), factions(hearing=hearing))]
@@ -229,7 +253,7 @@ def test_new_ids_are_forgotten_again():
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"mode": "expell"}, "mode must be one of expel, report"),
+        ({"mode": "expell"}, "mode must be one of expel, wary, report"),
         ({"hearing": -1}, "hearing.* must be at least 0"),
         ({"hearing": np.nan}, "hearing.* must be at least 0"),
         ({"rewind": -1}, "rewind"),
