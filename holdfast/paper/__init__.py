@@ -25,7 +25,7 @@ __all__ = ["CLAIMS", "COLUMNS", "EXPERIMENTS", "LARGE", "experiments_named", "ju
 CLAIMS = (*MAIN_CLAIMS, *OTHER_CLAIMS)
 
 #: The tasks that there are experiments on.
-COLUMNS = (*TASKS, "fashion-mnist", *REAL, *MINORITIES, *OTHERS)
+COLUMNS = (*TASKS, "cifar10-semantic", "fashion-mnist", *REAL, *MINORITIES, *OTHERS)
 
 #: Every experiment by name; called with scale, n_seeds and tasks, it has its runs.
 EXPERIMENTS: Mapping[str, Table] = MappingProxyType(

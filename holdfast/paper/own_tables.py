@@ -57,6 +57,19 @@ OWN_TABLES = (
         tasks=("digits",),
     ),
     Table(
+        "semantic",
+        "Some cars of CIFAR-10 as birds",
+        "Cars that are green, have racing stripes or stand before a striped wall. No honest client holds any of"
+        " them, and attack success is measured on those that attackers do not hold. In mixed precision.",
+        (
+            Row("No attack", "fedavg", attack="semantic", share=0.0),
+            Row("FedAvg", "fedavg", attack="semantic"),
+            Row("Krum, trimmed mean", "krum_trimmed_mean", attack="semantic"),
+            Row("Watch, Krum, trimmed mean", "factions+krum_trimmed_mean", attack="semantic"),
+        ),
+        tasks=("cifar10-semantic",),
+    ),
+    Table(
         "warm_start",
         "A warm start in place of a pre-trained network",
         "The server trains for 20 epochs on 5,000 images of its own; then there are 20 rounds.",

@@ -9,6 +9,7 @@ from .flip import flip, flip_compact
 from .focused_flip import f3ba
 from .lead import lead_fl
 from .local import adam, sgd
+from .mixed import mixed_sgd
 from .near_benign import cerberus, soda
 from .push_back import csft, flood
 from .schedule import Shard, Trained, schedule
@@ -32,6 +33,7 @@ __all__ = [
     "flip_compact",
     "flood",
     "lead_fl",
+    "mixed_sgd",
     "projected_sgd",
     "schedule",
     "sgd",
