@@ -59,8 +59,8 @@ OWN_TABLES = (
     Table(
         "semantic",
         "Some cars of CIFAR-10 as birds",
-        "Cars that are green, have racing stripes or stand before a striped wall. No honest client holds any of"
-        " them, and attack success is measured on those that attackers do not hold. In mixed precision.",
+        "Cars that are green, have racing stripes or stand before a striped wall. No honest client holds any"
+        " of them, and attack success is measured on those that attackers do not hold. In mixed precision.",
         (
             Row("No attack", "fedavg", attack="semantic", share=0.0),
             Row("FedAvg", "fedavg", attack="semantic"),
