@@ -3,7 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from holdfast import Aggregate, Diagnostics, defend, invariant, krum_trimmed_mean, median
+from holdfast import Aggregate, Diagnostics, defend, invariant, krum, krum_trimmed_mean, median, trimmed_mean
+from holdfast.aggregators import weighted_median, weighted_trimmed_mean
 from holdfast.core.diagnostics import Dropped
 from holdfast.updates import rows_of
 
@@ -58,7 +59,8 @@ def test_everything_can_be_stored_as_json():
 def test_it_prints_what_an_operator_needs():
     text = str(defend(round_with_an_attacker(), invariant, explain=True).diagnostics)
     assert "10 clients aggregated" in text
-    assert "covers this round, with up to 3 malicious clients" in text
+    assert "guarantee  if at most 3 of 10 clients are malicious, every coordinate is zero or stays" in text
+    assert "within the range of the honest clients' values; this does not exclude a backdoor" in text
     assert "kept" in text
     assert "agreement of signs" in text
     attacker = next(line for line in text.splitlines() if line.split()[0] == "9")
@@ -66,8 +68,8 @@ def test_it_prints_what_an_operator_needs():
 
 
 def test_every_state_of_it_prints():
-    assert "does not cover" in str(Diagnostics(rule="krum", clients=(0,), covered=False))
-    assert "covers this round" in str(Diagnostics(rule="krum", clients=(0,), covered=True))
+    assert "guarantee  none in this round" in str(Diagnostics(rule="krum", clients=(0,), covered=False))
+    assert "its theorem applies; this does not" in str(Diagnostics(rule="krum", clients=(0,), covered=True))
     text = str(
         Diagnostics(rule="krum", clients=(), aggregated=False, dropped=(Dropped(1, "late"),), notes=("why",))
     )
@@ -165,3 +167,33 @@ def test_rows_that_a_rule_never_looked_at_are_dropped_all_the_same():
 def test_a_rule_of_ones_own_whose_update_is_not_finite_leaves_the_model_explained_or_not():
     result = defend(round_with_an_attacker(), lambda updates: Aggregate(np.full(500, np.nan)), explain=True)
     assert not result.diagnostics.aggregated
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [median, trimmed_mean(alpha=0.3), invariant(alpha=0.3), weighted_median, weighted_trimmed_mean, krum],
+    ids=str,
+)
+def test_what_a_rule_guarantees_is_true_of_its_update(rule):
+    honest = np.random.default_rng(0).normal(1.0, 1.0, size=(8, 50))
+    rule = krum(n_malicious=2) if rule is krum else rule
+    said = decided(rule, honest)
+    for far in (-1e9, 1e9, 3.0):
+        updates = np.vstack([honest, np.full((said.tolerates, 50), far)])
+        told = decided(rule, updates)
+        assert told.tolerates >= said.tolerates
+        assert told.covered
+        update = call(rule, updates)
+        inside = (update >= honest.min(axis=0)) & (update <= honest.max(axis=0))
+        if "within the range" in told.promise:
+            assert (inside | ((update == 0) & ("zero" in told.promise))).all()
+        else:
+            assert update @ honest.mean(axis=0) > 0
+
+
+def decided(rule, updates):
+    return defend(updates, rule).diagnostics
+
+
+def call(rule, updates):
+    return defend(updates, rule).update

@@ -73,4 +73,5 @@ def _guarantee(n_clients: int, n_malicious: int) -> dict[str, Any]:
         notes.append(f"the guarantee needs n >= 4f + 3 = {needed} clients; this round has {n_clients}")
     if n_malicious == 0:
         notes.append("n_malicious=0: everybody is selected and nothing left out, plain averaging")
-    return {"covered": covered, "tolerates": n_malicious if covered else None, "notes": tuple(notes)}
+    said = {"tolerates": n_malicious, "promise": "every coordinate stays near an honest client's value"}
+    return {"covered": covered, "notes": tuple(notes), **(said if covered else {})}

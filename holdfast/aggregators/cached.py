@@ -192,6 +192,7 @@ def _said(rows: Rows, found: Aggregate, seen: Seen, momentum: float, notes: tupl
         notes=(*(f"{told.rule}: {note}" for note in told.notes), *notes),
         covered=told.covered,
         tolerates=told.tolerates,
+        promise=told.promise and f"of the clients' momenta: {told.promise}",
         kept_fraction=told.kept_fraction,
         client_weights=None if told.client_weights is None else momentum * told.client_weights[seen.places],
         selected=None if told.selected is None else told.selected[seen.places],

@@ -14,6 +14,9 @@ from .outcome import in_form, measured_against
 
 __all__ = ["in_front"]
 
+#: A promise on mixed rows says less of the clients' own.
+PROMISE = "the update stays within a bounded distance of the honest clients' mean"
+
 
 def in_front(
     name: str,
@@ -63,11 +66,11 @@ def _guarantee(
     """Return what the theorem of the rule behind says of the round, as fields, and why it says nothing."""
     tolerated = behind.tolerates
     if behind.covered is None or n_malicious is None:
-        return {"covered": behind.covered, "tolerates": tolerated}, ()
+        return {"covered": behind.covered, "tolerates": tolerated, "promise": PROMISE}, ()
     short: tuple[str, ...] = ()
     if n_clients <= 2 * n_malicious:
         short = (f"the guarantee needs n > 2f = {2 * n_malicious} clients; this round has {n_clients}",)
     elif behind.covered and tolerated is not None and tolerated < n_malicious:
         short = (f"{behind.rule} tolerates {tolerated} malicious rows, fewer than n_malicious={n_malicious}",)
     covered = behind.covered and not short
-    return {"covered": covered, "tolerates": n_malicious if covered else None}, short
+    return {"covered": covered, "tolerates": n_malicious if covered else None, "promise": PROMISE}, short

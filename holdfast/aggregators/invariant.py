@@ -8,7 +8,7 @@ from .._support.counting import largest_minority, trim_count, votes_needed
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
-from .settings import mask_notes, trim_guarantee
+from .settings import ZERO_OR_WITHIN_RANGE, mask_notes, trim_guarantee
 
 __all__ = ["PUBLISHED", "invariant"]
 
@@ -43,7 +43,7 @@ def invariant(updates: Updates, *, tau: float = 0.6, alpha: float = 0.25, strict
     seen = kernels.trimmed_mean(rows, n_trimmed=n_trimmed, n_votes=n_votes)
     kept = seen.n_kept / rows.dim
 
-    guarantee = trim_guarantee(alpha, n)
+    guarantee = trim_guarantee(alpha, n) | {"promise": ZERO_OR_WITHIN_RANGE}
     n_against = largest_minority(n_votes, n)
     notes = (*guarantee.pop("notes"), *mask_notes(n, n_votes, kept))
     if n_against > n_trimmed:

@@ -20,6 +20,9 @@ __all__ = ["krum"]
 Array = NDArray[np.float64]
 Distances = Callable[[Array, slice], Array]
 
+#: What the theorem promises, as `Diagnostics.promise`.
+HONEST_WAY = "the update points, on average, the way of the honest ones if these scatter little"
+
 #: Rows that are scored at a time: their distances from all others are held in memory.
 N_SCORED = 128
 
@@ -80,5 +83,6 @@ def krum_guarantee(n_clients: int, n_malicious: int) -> dict[str, Any]:
     return {
         "covered": covered,
         "tolerates": n_malicious if covered else None,
+        "promise": HONEST_WAY if covered else None,
         "notes": () if covered else (short,),
     }

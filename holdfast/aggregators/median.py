@@ -4,6 +4,7 @@ from .. import kernels
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
+from .settings import WITHIN_RANGE
 
 __all__ = ["median"]
 
@@ -21,4 +22,4 @@ def median(updates: Updates) -> Aggregate:
     rows = rows_of(updates)
     n_tolerated = (len(rows) - 1) // 2
     seen = kernels.trimmed_mean(rows, n_trimmed=n_tolerated)
-    return outcome("median", rows, seen, covered=n_tolerated > 0, tolerates=n_tolerated)
+    return outcome("median", rows, seen, covered=n_tolerated > 0, tolerates=n_tolerated, promise=WITHIN_RANGE)

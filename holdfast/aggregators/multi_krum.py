@@ -39,7 +39,7 @@ def multi_krum(
         client_weights[selected] = shares(shares(weights, len(rows))[selected], int(selected.sum()))
     guarantee = krum_guarantee(len(rows), n_malicious)
     if selected.sum() > 1:  # what is proved is proved of the one best row
-        guarantee["covered"], guarantee["tolerates"] = None if guarantee["covered"] else False, None
+        guarantee |= {"covered": None if guarantee["covered"] else False, "tolerates": None, "promise": None}
     if weighted:
         guarantee["notes"] += weight_notes(client_weights)
     return weighted_sum("multi_krum", rows, client_weights, selected=selected, **guarantee)

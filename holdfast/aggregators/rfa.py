@@ -13,6 +13,8 @@ from .settings import check_positive, shares, weight_notes
 
 __all__ = ["rfa"]
 
+PROMISE = "the update stays within a bounded distance of the honest clients' updates"
+
 Array = NDArray[np.float64]
 
 
@@ -57,7 +59,9 @@ def rfa(
         stopped = f"stopped after {n_steps} steps, before it had settled"
         notes += (f"{stopped}: this is not the geometric median yet",)
     covered = n_tolerated > 0 and has_converged
-    return weighted_sum("rfa", rows, client_weights, covered=covered, tolerates=n_tolerated, notes=notes)
+    return weighted_sum(
+        "rfa", rows, client_weights, covered=covered, tolerates=n_tolerated, promise=PROMISE, notes=notes
+    )
 
 
 def weiszfeld(

@@ -12,6 +12,8 @@ from ..core import Aggregate, Bound
 from ..errors import InputError
 
 __all__ = [
+    "WITHIN_RANGE",
+    "ZERO_OR_WITHIN_RANGE",
     "check_positive",
     "kept_notes",
     "mask_notes",
@@ -21,6 +23,10 @@ __all__ = [
     "weight_notes",
     "weighted_trim_guarantee",
 ]
+
+#: What coordinate-wise rules promise of an update, as `Diagnostics.promise`; and those with a mask.
+WITHIN_RANGE = "every coordinate stays within the range of the honest clients' values"
+ZERO_OR_WITHIN_RANGE = "every coordinate is zero or stays within the range of the honest clients' values"
 
 
 def mask_notes(n_clients: int, n_votes: int, kept_fraction: float) -> tuple[str, ...]:
@@ -57,7 +63,8 @@ def trim_guarantee(alpha: float, n_clients: int) -> dict[str, Any]:
         )
     elif n_wanted > n_trimmed:
         note = f"alpha={alpha} asks to trim {n_wanted} of {n_clients} at each end; only {n_trimmed} can be"
-    return {"covered": not note, "tolerates": n_trimmed, "notes": (note,) if note else ()}
+    notes = (note,) if note else ()
+    return {"covered": not note, "tolerates": n_trimmed, "promise": WITHIN_RANGE, "notes": notes}
 
 
 def weighted_trim_guarantee(alpha: float, client_shares: NDArray[np.float64]) -> dict[str, Any]:
@@ -74,7 +81,8 @@ def weighted_trim_guarantee(alpha: float, client_shares: NDArray[np.float64]) ->
             f"one client has {heaviest[0]:.0%} of the weight, but {alpha:.0%} is trimmed at each end:"
             " it can move the mean alone",
         )
-    return {"covered": n_tolerated > 0, "tolerates": n_tolerated, "notes": notes}
+    told = {"promise": WITHIN_RANGE, "notes": notes}
+    return {"covered": n_tolerated > 0, "tolerates": n_tolerated, **told}
 
 
 def share_withstood(rule: Bound[Aggregate]) -> float:

@@ -8,6 +8,8 @@ from .settings import check_positive
 
 __all__ = ["sign_sgd"]
 
+PROMISE = "every coordinate on whose sign all honest clients agree moves that way"
+
 
 @rule
 def sign_sgd(updates: Updates, *, step: float = 1e-3) -> Aggregate:
@@ -24,4 +26,4 @@ def sign_sgd(updates: Updates, *, step: float = 1e-3) -> Aggregate:
     rows = rows_of(updates)
     n_tolerated = (len(rows) - 1) // 2
     seen = kernels.vote(rows, step=float(step))
-    return outcome("sign_sgd", rows, seen, covered=n_tolerated > 0, tolerates=n_tolerated)
+    return outcome("sign_sgd", rows, seen, covered=n_tolerated > 0, tolerates=n_tolerated, promise=PROMISE)

@@ -7,7 +7,7 @@ from ..core import Aggregate, rule
 from ..kernels import weighted
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
-from .settings import kept_notes, shares, weighted_trim_guarantee
+from .settings import ZERO_OR_WITHIN_RANGE, kept_notes, shares, weighted_trim_guarantee
 
 __all__ = ["weighted_invariant"]
 
@@ -34,7 +34,7 @@ def weighted_invariant(
     seen = weighted.trimmed_mean(rows, client_shares, alpha=share, tau=agreement)
     kept = seen.n_kept / rows.dim
 
-    guarantee = weighted_trim_guarantee(share, client_shares)
+    guarantee = weighted_trim_guarantee(share, client_shares) | {"promise": ZERO_OR_WITHIN_RANGE}
     notes = (*guarantee.pop("notes"), *(kept_notes(kept, "tau") if agreement > 0 else ()))
     if agreement < 1 - 2 * share - 1e-9:
         guarantee["covered"] = False

@@ -7,7 +7,7 @@ from ..core import Aggregate, rule
 from ..kernels import weighted
 from ..updates.rows import Updates, rows_of
 from .outcome import outcome
-from .settings import shares, weight_notes
+from .settings import WITHIN_RANGE, shares, weight_notes
 
 __all__ = ["weighted_median"]
 
@@ -28,4 +28,12 @@ def weighted_median(updates: Updates, *, weights: ArrayLike | None = None) -> Ag
     seen = weighted.median(rows, client_shares)
     n_tolerated = int(np.searchsorted(np.cumsum(np.sort(client_shares)[::-1]), 0.5 - 1e-9))
     notes = weight_notes(client_shares)
-    return outcome("weighted_median", rows, seen, covered=n_tolerated > 0, tolerates=n_tolerated, notes=notes)
+    return outcome(
+        "weighted_median",
+        rows,
+        seen,
+        covered=n_tolerated > 0,
+        tolerates=n_tolerated,
+        promise=WITHIN_RANGE,
+        notes=notes,
+    )

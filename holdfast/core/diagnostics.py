@@ -44,9 +44,9 @@ class Diagnostics:
     rule, `kept_fraction` is the share of the coordinates that its update moves, and `trimmed_share` is known
     where that update is a trimmed mean or a median of the clients, masked or not; else it is None.
 
-    >>> print(Diagnostics(rule="median", clients=(0, 1, 2), tolerates=1, covered=True))
-    median: 3 clients aggregated
-      guarantee  covers this round, with up to 1 malicious client
+    >>> print(Diagnostics(rule="mine", clients=(0, 1, 2), tolerates=1, covered=True, promise="it holds"))
+    mine: 3 clients aggregated
+      guarantee  if at most 1 of 3 clients is malicious, it holds; this does not exclude a backdoor
     """
 
     rule: str
@@ -56,6 +56,7 @@ class Diagnostics:
     notes: tuple[str, ...] = ()  # what an operator should know and would not notice
     covered: bool | None = None  # whether the published guarantee covers this round; None: it has none
     tolerates: int | None = None  # how many malicious clients that guarantee allows in this round
+    promise: str | None = None  # what it says of the update, if no more than these are malicious
     kept_fraction: float | None = None  # of the coordinates, by the rule's mask
     client_weights: FloatArray | None = None  # of each row in the update, where the rule is a weighted sum
     selected: NDArray[np.bool_] | None = None  # who has a say at all, where the rule selects
@@ -65,6 +66,21 @@ class Diagnostics:
     opposed_share: FloatArray | None = None  # of the coordinates: the client's sign against the majority's
     trimmed_share: FloatArray | None = None  # of the coordinates: the client's value was trimmed away
     consistency: NDArray[np.int64] | None = None  # [s] counts the coordinates with |sum of signs| = s
+
+    @property
+    def guarantee(self) -> str | None:
+        """What the rule's published guarantee says of this round, in words; None where the rule has none.
+
+        >>> print(Diagnostics(rule="median", clients=(0, 1), covered=False).guarantee)
+        none in this round
+        """
+        if not self.covered:
+            return None if self.covered is None else "none in this round"
+        promise = self.promise or "its theorem applies"
+        n_malicious, n = self.tolerates, len(self.clients)
+        most = "" if n_malicious is None else f"if at most {n_malicious} of {_counted(n, 'client')} "
+        most += "" if n_malicious is None else f"{'is' if n_malicious == 1 else 'are'} malicious, "
+        return f"{most}{promise}; this does not exclude a backdoor"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same as plain numbers, strings and lists, ready for json.dumps.
@@ -86,15 +102,8 @@ class Diagnostics:
         yield from (f"  dropped    {drop}" for drop in self.dropped)
         if self.kept_fraction is not None:
             yield f"  kept       {self.kept_fraction:.1%} of the coordinates"
-        if self.covered is not None:
-            allowed = (
-                ""
-                if self.tolerates is None
-                else f", with up to {_counted(self.tolerates, 'malicious client')}"
-            )
-            yield "  guarantee  " + (
-                f"covers this round{allowed}" if self.covered else "does not cover this round"
-            )
+        if self.guarantee is not None:
+            yield f"  guarantee  {self.guarantee}"
         yield from (f"  note       {note}" for note in self.notes)
 
     def _client_table(self) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from .. import __version__
 from .._support.atomic import write_whole
 from .._support.counting import is_number
-from ..core.diagnostics import agreement_by_tenths
+from ..core.diagnostics import Diagnostics, agreement_by_tenths
 from ..paper.worst_case import worst_of
 from .figures import pictures_of
 from .kit import ABSENT, part, render
@@ -125,6 +125,7 @@ def round_page(document: Document) -> str:
         conclusion=document.get("conclusion"),
         data=None if verdicts is None else {"watch": drawn_watch([verdicts])},
         diagnostics=diagnostics,
+        guarantee=_guarantee(diagnostics),
         verdicts=verdicts,
         wants_rewind=document.get("wants_rewind"),
         facts={name: value for name, value in document.items() if name not in TOLD},
@@ -132,6 +133,12 @@ def round_page(document: Document) -> str:
         rows=rows,
         shares=agreement_by_tenths(diagnostics["consistency"] or []),
     )
+
+
+def _guarantee(diagnostics: Document) -> str | None:
+    """Return what the rule guarantees in the round, in words; None if it has no guarantee."""
+    told: Any = {name: diagnostics.get(name) for name in ("covered", "tolerates", "promise")}
+    return Diagnostics(diagnostics["rule"], tuple(diagnostics["clients"]), **told).guarantee
 
 
 def page_beside(path: Path) -> Path:

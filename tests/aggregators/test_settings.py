@@ -3,7 +3,14 @@ import pytest
 
 from holdfast import InputError
 from holdfast._support.counting import check_whole, trim_count, votes_needed
-from holdfast.aggregators.settings import check_positive, mask_notes, shares, trim_guarantee, weight_notes
+from holdfast.aggregators.settings import (
+    WITHIN_RANGE,
+    check_positive,
+    mask_notes,
+    shares,
+    trim_guarantee,
+    weight_notes,
+)
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 0.5, 0.6, 1, np.nan, np.inf])
@@ -48,7 +55,8 @@ def test_a_mask_that_does_nothing_or_stops_everything_is_pointed_out():
 
 
 def test_trimming_says_what_it_covers():
-    assert trim_guarantee(0.25, 20) == {"covered": True, "tolerates": 5, "notes": ()}
+    promise = {"promise": WITHIN_RANGE}
+    assert trim_guarantee(0.25, 20) == {"covered": True, "tolerates": 5, "notes": (), **promise}
     assert not trim_guarantee(0.0, 20)["covered"]
     assert "nothing is trimmed" in trim_guarantee(0.25, 2)["notes"][0]
     assert "only 1 can be" in trim_guarantee(0.45, 4)["notes"][0]

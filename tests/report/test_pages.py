@@ -246,6 +246,7 @@ def hostile_round():
         notes=(HOSTILE,),
         covered=True,
         tolerates=1,
+        promise="every coordinate stays within the range",
         kept_fraction=0.25,
         selected=np.array([True, False]),
         norms=np.array([np.inf, 2.0]),
@@ -261,7 +262,8 @@ def test_the_page_of_a_round_has_its_diagnostics_and_no_markup_of_a_client():
     text = re.sub(r"\s*\n\s*", "", page)
     assert "<td>yes</td><td>–</td><td>50.0%</td>" in text  # a length that is not finite is a dash
     assert "<td>no</td><td>2</td><td>25.0%</td>" in text
-    assert "covers this round, with up to 1 malicious client." in text
+    assert "Guaranteed: if at most 1 of 2 clients is malicious, " in text
+    assert "this does not exclude a backdoor." in text
     assert "keeps 25.0 % of the coordinates" in text
 
 
