@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._blocks import WIDTH, clear, load, workspace
-from ._forms import NEAREST, RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
+from ._blocks import WIDTH, clear, layer_at, load, workspace
+from ._forms import FLOAT32, FLOAT64, NEAREST, RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
 from ._lanes import add_product, lane_sum, take, zeros
-from ._machine import compiled, inner, larger, smaller
+from ._machine import compiled, inner, larger, smaller, straight
 from ._nearest import nearest_mean
 from ._sums import measure
 
@@ -164,9 +164,50 @@ def explain(
     measure(original, n_rows, WIDTH, made.values, original, found.squares[number], found.dots[number])
 
 
+@inner
+def is_plain(source: Source, layer: int) -> bool:
+    """Return whether a layer's numbers are all of the type to compute in: what straight code reads."""
+    kind = FLOAT32 if source.limits.itemsize == 4 else FLOAT64
+    for row in range(source.addresses.shape[1]):
+        if source.kinds[layer, row] != kind:
+            return False
+    return source.base_kinds.size == 0 or source.base_kinds[layer] == kind
+
+
+@inner
+def go_straight(source: Source, plan: Plan, code: int, at: int, stop: int, out: Array, found: Found) -> Any:
+    """Let straight code work on whole blocks from `at` on; return where they end, and if they are done."""
+    layer = layer_at(source.offsets, at)
+    while source.offsets[layer + 1] <= at:
+        layer += 1
+    n_columns = (min(stop, source.offsets[layer + 1]) - at) // WIDTH * WIDTH
+    if n_columns == 0 or not is_plain(source, layer):
+        return at + WIDTH, False
+    size = np.uint64(out.itemsize)
+    skipped = np.uint64(at - source.offsets[layer]) * size
+    n_kept = straight(
+        np.uint64(code),
+        np.uint64(source.addresses[layer].ctypes.data),
+        skipped,
+        source.base_addresses[layer] + skipped if source.base_kinds.size > 0 else np.uint64(0),
+        np.uint64(out.ctypes.data) + np.uint64(at) * size,
+        np.uint64(n_columns),
+        np.uint64(plan.n_votes),
+        np.float64(source.limits[layer]),
+    )
+    if n_kept >= 0:
+        found.kept[0] += n_kept
+    return at + n_columns, n_kept >= 0  # else a value is too large, and it must be found out whose
+
+
 @compiled
-def sweep(source: Source, plan: Plan, start: int, stop: int, cell: int, out: Array, found: Found) -> None:
-    """Make one value of each column from start to stop, and measure the rows on the way if asked to."""
+def sweep(
+    source: Source, plan: Plan, code: int, start: int, stop: int, cell: int, out: Array, found: Found
+) -> None:
+    """Make one value of each column from start to stop, and measure the rows on the way if asked to.
+
+    `code` is where straight code for these rows lies, or 0. It does what it can, the loops here the rest.
+    """
     work = workspace(source)
     original = np.empty(work.buffer.size if plan.explain else 0, out.dtype)
     made = Made(
@@ -178,7 +219,13 @@ def sweep(source: Source, plan: Plan, start: int, stop: int, cell: int, out: Arr
         np.empty(WIDTH),
         np.empty(WIDTH),
     )
-    for at in range(start, stop, WIDTH):
+    at = end = start
+    while at < stop:
+        if code != 0 and at >= end:
+            end, is_done = go_straight(source, plan, code, at, min(stop, (at // cell + 1) * cell), out, found)
+            if is_done:
+                at = end
+                continue
         width = min(WIDTH, stop - at)
         load(source, at, width, work, found.bad)
         if plan.explain:  # sorting is in place
@@ -188,3 +235,4 @@ def sweep(source: Source, plan: Plan, start: int, stop: int, cell: int, out: Arr
         found.kept[0] += write(plan, made, out, at, width)
         if plan.explain:
             explain(original, work.signs, at, width, at // cell - start // cell, out, made, found)
+        at += WIDTH

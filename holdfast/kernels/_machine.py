@@ -15,8 +15,9 @@ from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
 from ._cache import keep_on_disk
+from ._straight import SIGNATURE
 
-__all__ = ["as_float", "compiled", "inlined", "inner", "larger", "prefetch", "smaller", "view"]
+__all__ = ["as_float", "compiled", "inlined", "inner", "larger", "prefetch", "smaller", "straight", "view"]
 
 Array = NDArray[Any]
 
@@ -48,6 +49,10 @@ if config.DISABLE_JIT:
     def as_float(bits: Any) -> Any:
         """Return 32 bits read as a float."""
         return np.uint32(bits).view(np.float32)
+
+    def straight(address: Any, *given: Any) -> int:
+        """Raise: straight code is compiled code."""
+        raise NotImplementedError
 
     smaller: Callable[..., Any] = min
     larger: Callable[..., Any] = max
@@ -81,6 +86,25 @@ else:
     def as_float(context: Any, bits: Any) -> Any:
         """Return 32 bits read as a float."""
         return types.float32(types.uint32), lambda c, b, s, args: b.bitcast(args[0], ir.FloatType())
+
+    @intrinsic
+    def straight(
+        context: Any,
+        address: Any,
+        rows: Any,
+        skipped: Any,
+        base: Any,
+        out: Any,
+        n: Any,
+        votes: Any,
+        limit: Any,
+    ) -> Any:
+        """Run the straight code at an address; what it takes is told in `_straight`."""
+
+        def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.call(builder.inttoptr(args[0], SIGNATURE.as_pointer()), args[1:])
+
+        return types.int64(*[types.uint64] * 7, types.float64), generate
 
     def _extreme(name: str) -> Any:
         # Python's min compiles to branches. This is one vector instruction; its promise that there is no NaN

@@ -5,13 +5,14 @@ vector register holds. A trimmed mean does not need the order, only which values
 comparator that cannot change that is left out.
 """
 
+from collections import deque
 from collections.abc import Hashable
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["comparators", "comparators_into", "sorters"]
+__all__ = ["comparators", "comparators_into", "sorters", "within_reach"]
 
 
 def comparators(n_rows: int, n_trimmed: int) -> NDArray[np.int64]:
@@ -51,6 +52,38 @@ def sorters(n_rows: int) -> NDArray[np.int64]:
     [[0, 2], [0, 1], [1, 2]]
     """
     return np.array(_odd_even_merge(n_rows), dtype=np.int64).reshape(-1, 2)
+
+
+def within_reach(pairs: NDArray[np.int64], n_held: int) -> list[tuple[int, int]]:
+    """Return the same network in an order that comes back to rows soon: to the last n_held, where it can.
+
+    Comparators that share no row may change places, so the result is the same, to the bit.
+
+    >>> within_reach(np.array([[0, 1], [2, 3], [0, 1]]), 2)
+    [(0, 1), (0, 1), (2, 3)]
+    """
+    order = [(int(low), int(high)) for low, high in pairs]
+    waiting: dict[int, deque[int]] = {}  # what each row still goes through
+    for number, pair in enumerate(order):
+        for row in pair:
+            waiting.setdefault(row, deque()).append(number)
+
+    def is_next(number: int) -> bool:
+        return all(waiting[row][0] == number for row in order[number])
+
+    ready = {number for number in range(len(order)) if is_next(number)}
+    held: list[int] = []  # the last used last
+    found = []
+    while ready:
+        best = min(ready, key=lambda number: (sum(row not in held for row in order[number]), number))
+        ready.remove(best)
+        found.append(order[best])
+        for row in order[best]:
+            waiting[row].popleft()
+        held = [row for row in held if row not in order[best]] + list(order[best])
+        held = [row for row in held if waiting[row]][-n_held:]
+        ready.update(waiting[row][0] for row in order[best] if waiting[row] and is_next(waiting[row][0]))
+    return found
 
 
 def _odd_even_merge(n: int) -> list[tuple[int, int]]:

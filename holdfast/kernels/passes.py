@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._support.threads import in_order, n_threads
 from ..updates.rows import CELL, Rows
-from ._forms import Election, Found, Plan, Source, Tally, Weighing
+from ._forms import FLOAT32, FLOAT64, MEAN, Election, Found, Plan, Source, Tally, Weighing
 from ._reader import Reader
 
 __all__ = ["Job", "Part", "Total", "added", "parts", "run"]
@@ -90,11 +90,13 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
     few = max(1, (16 << 20) // max(8 * int(np.prod(job.shape)), 1))  # and so should what it brings back
     cells = max(1, min(most, few, -(-n_cells // (4 * n_threads()))))
 
+    code = _straight_code(rows, job)
+
     def task(start: int) -> Part:
         stop = min(start + cells * CELL, rows.dim)
         source, copies = reader.at(start, stop)
         if job.makes_update:
-            found = _swept(source, job, start, stop, out)
+            found = _swept(source, job, code, start, stop, out)
         else:
             found = (_counted if job.loop in COUNTS else _summed)(source, job, start, stop)
         del copies  # not before: the source points into them
@@ -111,7 +113,21 @@ def cells_at_once(rows: Rows, is_in_place: bool) -> int:
     return max(1, min(4, READ_BYTES // ((rows.n_held + 1) * CELL * rows.dtype.itemsize))) if is_stored else 1
 
 
-def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -> Part:
+def _straight_code(rows: Rows, job: Job) -> int:
+    """Return where code made for just such rows lies; 0 if there is none."""
+    plan = job.plan
+    if not isinstance(plan, Plan) or plan.mode != MEAN or plan.explain or plan.n_used < len(rows):
+        return 0
+    from ._straight import Shape
+    from ._tiers import address_of
+
+    kind = FLOAT32 if rows.dtype == np.float32 else FLOAT64
+    has_base = rows.base is not None and rows.mixing is None  # sums of rows are already less the base
+    shape = Shape(len(rows), plan.n_trimmed, kind, is_masked=plan.n_votes > 0, has_base=has_base)
+    return address_of(shape, n_values=len(rows) * rows.dim)
+
+
+def _swept(source: Source, job: Job, code: int, start: int, stop: int, out: Array | None) -> Part:
     sweep = import_module(f".{SWEEPS[job.loop]}", __package__).sweep
     n, explain = source.addresses.shape[1], len(job.shape) > 1
     counts = np.zeros(3 * n + 1 + 4 * (n + 1), dtype=np.int64)
@@ -119,7 +135,8 @@ def _swept(source: Source, job: Job, start: int, stop: int, out: Array | None) -
     n_cells = -(-(stop - start) // CELL)
     squares, dots = np.zeros((2, n_cells if explain else 0, n + 1))
     found = Found(bad, kept, squares, dots, opposed, trimmed, consistency)
-    sweep(source, job.plan, start, stop, CELL, out, found)
+    plan = (job.plan, code) if job.loop == "sweep" else (job.plan,)
+    sweep(source, *plan, start, stop, CELL, out, found)
     cells = np.stack([squares, dots], axis=1) if explain else np.zeros((0, *job.shape))
     return Part(counts, cells, n_cells)
 

@@ -1,0 +1,131 @@
+"""Straight code has the bits of the loops that take any number of rows, on whatever numbers there are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast import kernels
+from holdfast.defending.screening import fitting
+from holdfast.errors import NonFiniteError
+from holdfast.kernels import _tiers
+from holdfast.kernels._blocks import WIDTH
+from holdfast.kernels._forms import FLOAT32, FLOAT64
+from holdfast.kernels._straight import Shape
+from holdfast.updates import rows_of
+from holdfast.updates.rows import CELL
+
+from .. import naive
+from .test_columns import strange
+
+REGISTERS = [(16, 16), (32, 16), (64, 32)]
+
+
+def both(rows, k, votes):
+    """Return what the loops and what straight code make of the rows."""
+    kind = FLOAT32 if rows.dtype == np.float32 else FLOAT64
+    shape = Shape(len(rows), k, kind, is_masked=votes > 0, has_base=rows.base is not None)
+    found = []
+    for is_straight in (False, True):
+        _tiers._addresses.pop(shape, None)
+        if is_straight:
+            _tiers.compile_now(shape)
+        found.append(kernels.trimmed_mean(rows, n_trimmed=k, n_votes=votes))
+    return found
+
+
+def assert_same(plain, straight):
+    assert plain.update.tobytes() == straight.update.tobytes()
+    assert plain.n_kept == straight.n_kept
+
+
+@pytest.mark.parametrize("registers", REGISTERS, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(
+    n=st.integers(1, 24),
+    dim=st.integers(WIDTH, 3 * WIDTH),
+    seed=st.integers(0, 2**20),
+    k=st.integers(0, 12),
+    votes=st.integers(0, 25),
+    has_base=st.booleans(),
+)
+@settings(max_examples=8, deadline=None)
+def test_straight_code_has_the_bits_of_the_loops(registers, dtype, n, dim, seed, k, votes, has_base):
+    rng = np.random.default_rng(seed)
+    sent, k = strange(rng, n, dim, dtype), min(k, (n - 1) // 2)
+    base = rng.normal(size=dim).astype(dtype) / 2 if has_base else None
+    rows = rows_of(sent) if base is None else replace(rows_of(sent), base=(base,))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_tiers, "registers_of", lambda features: registers)
+        plain, straight = both(rows, k, votes)
+    assert_same(plain, straight)
+
+
+@pytest.mark.parametrize("n", [2, 3, 33, 50, 101, 200])
+def test_any_number_of_rows_that_straight_code_takes_is_sorted(n):
+    rows = np.random.default_rng(n).normal(size=(n, 2 * WIDTH)).astype(np.float32)
+    k = (n - 1) // 3
+    plain, straight = both(rows_of(rows), k, n // 4)
+    assert_same(plain, straight)
+    passes = np.abs(naive.votes(rows.astype(np.float64))) >= n // 4
+    twin = naive.middle_mean(rows.astype(np.float64), k) * passes
+    np.testing.assert_allclose(straight.update, twin, rtol=1e-6, atol=1e-9)
+
+
+def test_layers_of_any_size_and_type_and_rows_that_do_not_lie_in_one_piece_are_left_to_the_loops():
+    rng = np.random.default_rng(0)
+    sizes = [3, 0, 500, 1, 129, 300, 40, WIDTH, 2 * WIDTH + 1]
+    types = [np.float32, np.float32, np.float32, np.float16, np.float32, np.float16, np.float32, np.float32]
+    clients = [
+        [rng.normal(size=2 * size).astype(dtype)[::2] for size, dtype in zip(sizes, types, strict=False)]
+        for _ in range(7)
+    ]
+    clients[3][2] = clients[3][2].astype(np.float16)  # one of them sends halves
+    clients[5] = [layer.copy() for layer in clients[5]]
+    base = [np.full(layer.shape, 0.5, dtype=layer.dtype) for layer in clients[0]]
+    for rows in (rows_of(clients), fitting(clients, base=base).rows):
+        assert_same(*both(rows, 2, 3))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_number_of_threads_changes_no_bit(n_threads, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_THREADS", str(n_threads))
+    sent = np.random.default_rng(0).normal(size=(9, 3 * CELL + 100)).astype(np.float32)
+    plain, straight = both(rows_of(sent), 2, 5)
+    assert_same(plain, straight)
+    assert plain.n_kept == (np.abs(np.sign(sent).sum(axis=0)) >= 5).sum()
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("at", [0, WIDTH - 1, WIDTH, CELL - 1, CELL, CELL + 76])
+def test_a_bad_value_is_found_and_so_is_who_sent_it(bad, at):
+    sent = np.zeros((6, CELL + 77), dtype=np.float32)
+    sent[1, at] = sent[4, at] = bad
+    _tiers.compile_now(Shape(6, 1, FLOAT32, is_masked=False, has_base=False))
+    with pytest.raises(NonFiniteError) as caught:
+        kernels.trimmed_mean(rows_of(sent), n_trimmed=1)
+    assert caught.value.rows == (1, 4)
+
+
+def test_a_model_whose_difference_from_the_base_overflows_is_found():
+    largest = np.finfo(np.float32).max
+    sent = np.full((5, WIDTH), 1.0, dtype=np.float32)
+    sent[2, 7] = largest
+    _tiers.compile_now(Shape(5, 1, FLOAT32, is_masked=False, has_base=True))
+    rows = replace(rows_of(sent), base=(np.full(WIDTH, -largest, dtype=np.float32),))
+    with pytest.raises(NonFiniteError) as caught:
+        kernels.trimmed_mean(rows, n_trimmed=1)
+    assert caught.value.rows == (2,)
+
+
+def test_what_a_half_cannot_hold_is_found_in_a_layer_of_halves_sent_as_singles():
+    base = [np.zeros(WIDTH, dtype=np.float16)]
+    sent = [[np.full(WIDTH, 1.0 + client, dtype=np.float32)] for client in range(5)]
+    sent[3][0][5] = 70_000.0
+    _tiers.compile_now(Shape(5, 1, FLOAT32, is_masked=False, has_base=False))
+    rows = replace(fitting([[base[0]], *sent], base=base).rows.select(range(1, 6)), base=None)
+    with pytest.raises(NonFiniteError) as caught:
+        kernels.trimmed_mean(rows, n_trimmed=1)
+    assert caught.value.rows == (4,)
