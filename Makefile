@@ -80,7 +80,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing holdfast and what its tests need into $(VENV) (once) ..."
-	$(PIP) --editable '.[sim,report,data,flower,ray,tensorboard,dev]'
+	$(PIP) --editable '.[sim,report,monitor,data,flower,ray,tensorboard,dev]'
 	@touch $@ $(VENV)/.demo
 
 # ByzFL asks for torchvision and seaborn, which its aggregators never use: it comes without dependencies.

@@ -26,6 +26,7 @@ HOMES = {
     "wandb": {"runs"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
+    "prometheus_client": {"report"},
     "typer": {"cli"},
     "rich": {"cli"},
 }

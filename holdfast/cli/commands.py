@@ -5,7 +5,21 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import advise, aggregate, check, compare, data, listing, probe, report, reproduce, results, run, theory
+from . import (
+    advise,
+    aggregate,
+    check,
+    compare,
+    data,
+    listing,
+    monitor,
+    probe,
+    report,
+    reproduce,
+    results,
+    run,
+    theory,
+)
 from .demo import demo
 
 __all__ = ["app"]
@@ -24,6 +38,7 @@ app.command("probe")(probe.probe_command)
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("list")(listing.list_command)
 app.command("report")(report.report_command)
+app.command("monitor")(monitor.monitor_command)
 app.command("aggregate")(aggregate.aggregate_command)
 app.command("advise")(advise.advise_command)
 app.command("check")(check.check_command)

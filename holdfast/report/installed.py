@@ -7,7 +7,7 @@ from ..errors import InputError
 __all__ = ["check_installed"]
 
 #: The extra that each optional package comes with.
-EXTRAS = {"jinja2": "report", "matplotlib": "report", "torch": "sim"}
+EXTRAS = {"jinja2": "report", "matplotlib": "report", "prometheus_client": "monitor", "torch": "sim"}
 
 
 def check_installed(*packages: str) -> None:

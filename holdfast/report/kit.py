@@ -6,8 +6,9 @@ its policy forbids all others. The document behind a page is carried in it, as J
 
 import base64
 import hashlib
+import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -18,30 +19,49 @@ from .installed import check_installed
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["ABSENT", "counted", "level", "margin", "part", "percent", "render", "written"]
+__all__ = ["ABSENT", "as_json", "counted", "level", "margin", "part", "percent", "render", "written"]
 
 #: In the order in which they are put together; the last one starts.
 SCRIPTS = (
     *("elements", "lines", "chart", "legend", "curves", "clients", "runs"),
     *("verdicts", "map", "timeline", "watch", "start"),
 )
+STYLES = ("style",)
 ABSENT = "–"
 
 
-def render(template: str, *, data: Mapping[str, Any] | None = None, **values: Any) -> str:
-    """Return a page. The scripts draw what `data` holds; a page without data has no scripts."""
+def render(
+    template: str,
+    *,
+    data: Mapping[str, Any] | None = None,
+    scripts: Sequence[str] = SCRIPTS,
+    styles: Sequence[str] = STYLES,
+    asks: str = "",
+    **values: Any,
+) -> str:
+    """Return a page. The scripts draw what `data` holds; a page without data has no scripts.
+
+    A page asks nobody for anything, unless `asks` names whom: 'self' is the server it comes from.
+    """
     check_installed("jinja2")
-    own = files(__package__)
-    style = own.joinpath("templates", "style.css").read_text("utf-8")
-    script = "\n".join(own.joinpath("scripts", f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    style = "\n".join(_part_of_page("templates", f"{name}.css") for name in styles)
+    script = "\n".join(_part_of_page("scripts", f"{name}.js") for name in scripts)
     script = f'"use strict";\n(() => {{\n{script}\n}})();'
     allowed = "'none'" if data is None else _hash(script)
     policy = f"default-src 'none'; img-src data:; script-src {allowed}; style-src {_hash(style)}"
+    policy += f"; connect-src {asks}" if asks else ""
     return (
         _environment()
         .get_template(template)
-        .render(policy=policy, style=style, script=script, data=_finite(data), **values)
+        .render(
+            policy=policy, style=style, script=script, data=data if data is None else _sound(data), **values
+        )
     )
+
+
+@cache
+def _part_of_page(folder: str, name: str) -> str:
+    return files(__package__).joinpath(folder, *name.split("/")).read_text("utf-8")
 
 
 @cache
@@ -105,6 +125,25 @@ def counted(numbers: Iterable[int], thing: str) -> str:
 def part(value: Any, name: str) -> Any:
     """Return what a mapping has under a name; None if it is no mapping, or has nothing there."""
     return value.get(name) if isinstance(value, Mapping) else None
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """Return a document as JSON; of a number that JSON does not know, null.
+
+    >>> as_json({"loss": float("nan"), "round": 3})
+    '{"loss":null,"round":3}'
+    """
+    return json.dumps(_sound(document), allow_nan=False, separators=(",", ":"))
+
+
+def _sound(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a document that JSON can hold: mostly it is itself, and then nothing is copied."""
+    try:
+        json.dumps(document, allow_nan=False)
+    except ValueError:
+        found: Mapping[str, Any] = _finite(document)
+        return found
+    return document
 
 
 def _finite(value: Any) -> Any:

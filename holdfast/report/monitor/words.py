@@ -1,0 +1,203 @@
+"""What a federation comes to, in sentences that a newcomer understands, and what to type next."""
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..._support.printable import printable
+from ..kit import counted, percent
+
+__all__ = ["argument_of", "banner", "is_kept_out", "name_of", "names_of", "next_steps"]
+
+Row = Mapping[str, Any]
+
+#: How a reason begins that is a decision of the watch or an operator, not a reply that cannot be used.
+KEPT_OUT = ("expelled", "banned", "new: it has a say")
+#: So many of the accused are named.
+MOST_NAMES = 5
+#: Below this share of kept coordinates a mask hardly lets the model learn.
+FEW_KEPT = 0.02
+
+
+def name_of(client: Any) -> str:
+    """Return a client's id as it is shown: the text "7" is not the number 7.
+
+    >>> name_of(7), name_of("7"), name_of("hospital")
+    ('7', '"7"', 'hospital')
+    """
+    return printable(_told_apart(client))
+
+
+def _told_apart(client: Any) -> str:
+    is_like_number = isinstance(client, str) and client.lstrip("-").isdigit()
+    return f'"{client}"' if is_like_number else str(client)
+
+
+def names_of(clients: Sequence[Row]) -> list[str]:
+    """Return how all clients are called: no two alike, though ids may look alike when they are shown.
+
+    >>> names_of([{"id": "a\\nb"}, {"id": "a\\\\nb"}])
+    ['a\\\\nb', 'a\\\\nb (#2)']
+    """
+    names: dict[str, None] = {}
+    for place, one in enumerate(clients, start=1):
+        name = name_of(one["id"])
+        names[name if name not in names else f"{name} (#{place})"] = None
+    return list(names)
+
+
+def is_kept_out(reason: str) -> bool:
+    """Tell whether a client has no say by a decision, rather than by what it sent.
+
+    >>> is_kept_out("expelled since round 4"), is_kept_out("the update holds NaN")
+    (True, False)
+    """
+    return reason.startswith(KEPT_OUT)
+
+
+def banner(
+    overview: Row, clients: Sequence[Row], rounds: Sequence[Row], *, n_broken: int = 0
+) -> dict[str, Any]:
+    """Return how serious it is, one sentence that says what goes on, and further ones.
+
+    `n_broken` replies of the last round could not be used.
+
+    >>> found = [{"id": n, "standing": "expelled", "since": 4, "faction": 1} for n in range(3)]
+    >>> rest = [{"id": n, "standing": "clear", "since": None, "faction": None} for n in range(3, 10)]
+    >>> said = banner({"federation": {"source": "flower"}}, [*found, *rest], [{"round": 5, "rewound": 1}])
+    >>> print(said["level"], said["sentence"], *said["further"], sep="\\n")
+    expelled
+    3 of 10 nodes vote together against all others and are expelled since round 4.
+    They are 0, 1, 2.
+    The model went back to its start in round 5.
+    """
+    thing = "node" if overview["federation"].get("source") == "flower" else "client"
+    if not rounds:
+        return {"level": "waiting", "sentence": "No round has ended yet.", "further": []}
+    level, sentence = _found(clients, rounds, thing)
+    asked = [one for one in overview.get("requests") or () if not one.get("answered")]
+    further = [*_who(clients, level), *_of_rounds(rounds, n_broken)]
+    if asked:
+        further.insert(0, sentence)
+        who = ", ".join(dict.fromkeys(name_of(one["client"]) for one in asked))
+        level, sentence = "asking", f"Round {asked[0]['round']} waits for your decision on {thing} {who}."
+    n_banned = sum(bool(one.get("banned")) for one in clients)
+    if n_banned:
+        further.append(
+            f"{counted([n_banned], thing)} {'is' if n_banned == 1 else 'are'} banned by an operator."
+        )
+    return {"level": level, "sentence": sentence, "further": further}
+
+
+def _found(clients: Sequence[Row], rounds: Sequence[Row], thing: str) -> tuple[str, str]:
+    """Return the level and the sentence of what the watch says."""
+    n = counted([len(clients)], thing)
+    by_standing: dict[Any, list[Row]] = {}
+    for one in clients:
+        by_standing.setdefault(one["standing"], []).append(one)
+    expelled, suspected = by_standing.get("expelled", []), by_standing.get("suspected", [])
+    named = [one for one in suspected if one["since"] is not None]
+    if expelled:
+        return "expelled", f"{_together(expelled, n)} expelled{_since(expelled)}."
+    if named:
+        return "suspected", (
+            f"{_together(named, n)} suspected{_since(named)}. The watch only reports: they keep their say."
+        )
+    if suspected:
+        return "suspected", (
+            f"{_together(suspected, n)} suspected: there is half of the evidence that an expulsion takes."
+            " They keep their say."
+        )
+    if rounds[-1].get("hearing"):
+        return "hearing", (
+            f"The server listens to the {thing}s first: nothing is applied until they were heard."
+        )
+    if not set(by_standing) - {None}:
+        return "unwatched", f"No watch looks for attackers among the {n}: only the rule defends."
+    return "clear", f"Nobody stands apart: none of the {n} is suspected."
+
+
+def _together(accused: Sequence[Row], n: str) -> str:
+    """Return "3 of 10 nodes vote together against all others and are", or how it is with more factions.
+
+    >>> one, other = {"faction": 1}, {"faction": 2}
+    >>> _together([one], "10 nodes")
+    '1 of 10 nodes is'
+    >>> _together([one, one, other, other], "10 nodes")
+    '4 of 10 nodes, in 2 groups that vote together against all others, are'
+    """
+    sizes = Counter(one["faction"] for one in accused if one["faction"] is not None)
+    head = f"{len(accused)} of {n}"
+    if len(accused) == 1:
+        return f"{head} is"
+    if len(sizes) == 1 and sizes.total() == len(accused):
+        return f"{head} vote together against all others and are"
+    if len(sizes) > 1 and sizes.total() == len(accused):
+        return f"{head}, in {len(sizes)} groups that vote together against all others, are"
+    return f"{head} are"
+
+
+def _since(accused: Sequence[Row]) -> str:
+    rounds = sorted({one["since"] for one in accused if one["since"] is not None})
+    if not rounds:
+        return ""
+    return f" since round {rounds[0]}" if len(rounds) == 1 else f", the first since round {rounds[0]}"
+
+
+def _who(clients: Sequence[Row], level: str) -> list[str]:
+    names = [name_of(one["id"]) for one in clients if one["standing"] == level]
+    if not names:
+        return []
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return [f"{'It is' if len(names) == 1 else 'They are'} {', '.join(names[:MOST_NAMES])}{more}."]
+
+
+def _of_rounds(rounds: Sequence[Row], n_broken: int) -> list[str]:
+    """Return what is to be said of the rounds beside the verdicts."""
+    last, said = rounds[-1], []
+    back = [one["round"] for one in rounds if one.get("rewound")]
+    if back:
+        said.append(f"The model went back to its start in round {back[-1]}.")
+    if not last.get("aggregated", True) and not last.get("hearing"):
+        said.append(f"Round {last['round']} was not aggregated: the model stays as it was.")
+    kept = last.get("kept_fraction")
+    if isinstance(kept, float) and math.isfinite(kept) and kept < FEW_KEPT:
+        said.append(f"The mask keeps only {percent(kept)} % of the coordinates: the model hardly learns.")
+    if n_broken:
+        of = f" of {last['n_asked']}" if last.get("n_asked") else ""
+        said.append(f"In round {last['round']}, {n_broken}{of} replies could not be used.")
+    return said
+
+
+def next_steps(clients: Sequence[Row], *, path: str) -> list[dict[str, str]]:
+    """Return commands for what can be done now, each with what it does.
+
+    An id is quoted for the shell. One that no terminal shows as it is gets no command.
+
+    >>> bob = {"id": "bob; reboot", "standing": "expelled", "since": 4}
+    >>> for step in next_steps([bob], path="federation.db"):
+    ...     print(step["command"])
+    holdfast clients show 'bob; reboot' --ledger federation.db
+    holdfast clients ban 'bob; reboot' --ledger federation.db
+    holdfast clients pardon 'bob; reboot' --ledger federation.db
+    """
+    order = {"expelled": 0, "suspected": 1}
+    accused = [one for one in clients if one["standing"] in order]
+    accused.sort(key=lambda one: (order[one["standing"]], one["since"] is None, one["since"] or 0))
+    shown = [argument for one in accused if (argument := argument_of(one["id"])) is not None]
+    ledger = f"--ledger {shlex.quote(path)}"
+    if not shown:
+        return [{"does": "See all clients", "command": f"holdfast clients list {ledger}"}]
+    steps = {"See its history": "show", "Keep it out for good": "ban", "Take it back": "pardon"}
+    return [
+        {"does": does, "command": f"holdfast clients {verb} {shown[0]} {ledger}"}
+        for does, verb in steps.items()
+    ]
+
+
+def argument_of(client: Any) -> str | None:
+    """Return a client's id as an argument of a command; None if a terminal would not show it as it is."""
+    text = _told_apart(client)
+    return shlex.quote(text) if text.isprintable() and 0 < len(text) <= 200 else None

@@ -1,0 +1,42 @@
+// The verdict in one sentence, what else there is to know, and what to type next.
+
+const TILES = [
+  ["round", "round", ({ last }) => last.round],
+  ["clients", "clients", ({ document }) => document.n_clients],
+  ["expelled", "expelled", ({ count }) => count("expelled")],
+  ["suspected", "suspected", ({ count }) => count("suspected")],
+  ["banned", "banned", ({ document }) => listed(document.banned).length],
+  ["broken", "not usable last round", ({ document }) => document.n_broken],
+  ["kept", "% of coordinates kept", ({ last }) => (isNumber(last.kept_fraction) ? percent(last.kept_fraction) : null)],
+  ["accuracy", "% accuracy", ({ last }) => (isNumber(last.accuracy) ? percent(last.accuracy) : null)],
+];
+
+function commandLine({ does, command }) {
+  return make("li", {}, `${does}: `, make("code", { tabindex: 0 }, command));
+}
+
+function makeBanner(place, memory) {
+  const sentence = place.querySelector(".sentence");
+  const further = place.querySelector(".further");
+  const steps = place.querySelector(".steps");
+  const tiles = place.querySelector(".tiles");
+
+  function tell() {
+    const { document: own, clients } = memory.known;
+    const said = own.banner || {};
+    place.dataset.level = said.level;
+    if (sentence.textContent !== said.sentence) sentence.textContent = said.sentence; // it is read aloud when it changes
+    further.replaceChildren(...listed(said.further).map((one) => make("li", {}, one)));
+    steps.replaceChildren(...listed(own.next).map(commandLine));
+    steps.parentNode.hidden = !listed(own.next).length;
+    const last = memory.lastRound();
+    const count = (name) => [...clients.values()].filter(({ standing }) => standing === name).length;
+    const numbers = last ? TILES.map(([name, title, of]) => [name, title, of({ last, document: own, count })]) : [];
+    const watched = memory.isWatched();
+    tiles.replaceChildren(...numbers
+      .filter(([name, , value]) => value !== null && value !== undefined && (watched || !["expelled", "suspected"].includes(name)))
+      .map(([name, title, value]) => make("li", { class: "number", "data-number": name }, make("b", {}, String(value)), ` ${title}`)));
+  }
+
+  return { tell };
+}

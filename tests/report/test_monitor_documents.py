@@ -1,0 +1,211 @@
+"""The document behind the live page, from ledgers that real rounds wrote."""
+
+import json
+import shlex
+import sqlite3
+
+import pytest
+
+from holdfast.errors import InputError
+from holdfast.ledger import ClientEntry, RoundEntry, open_ledger
+from holdfast.report.monitor import write_monitor_page
+from holdfast.report.monitor.source import LedgerSource
+from holdfast.report.monitor.words import banner, next_steps
+
+from .conftest import HOSTILE
+from .ledgers import ATTACKERS, HONEST, Federation
+
+
+@pytest.fixture
+def federation(tmp_path):
+    return Federation(tmp_path / "federation.db")
+
+
+def written(path, *rounds):
+    with open_ledger(path) as ledger:
+        for entry in rounds:
+            ledger.write(entry)
+
+
+def a_round(number, *clients, **facts):
+    return RoundEntry(round=number, rule="median()", clients=clients, **facts)
+
+
+def rows(columns):
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def test_who_votes_together_is_told_in_one_sentence(federation):
+    federation.round(6)
+    said = LedgerSource(federation.path).document()["banner"]
+    assert said["level"] == "expelled"
+    assert said["sentence"] == (
+        "3 of 10 clients vote together against all others and are expelled since round 5."
+    )
+    assert said["further"] == [
+        "They are eve, mallory, trudy.",
+        "The model went back to its start in round 5.",
+    ]
+
+
+def test_while_the_server_listens_that_is_said(federation):
+    federation.round(1)
+    said = LedgerSource(federation.path).document()["banner"]
+    assert said["level"] == "hearing"
+    assert "nothing is applied until they were heard" in said["sentence"]
+
+
+def test_an_honest_federation_is_clear(tmp_path):
+    federation = Federation(tmp_path / "federation.db", attackers=())
+    federation.round(4)
+    said = LedgerSource(federation.path).document()["banner"]
+    assert (said["level"], said["further"]) == ("clear", [])
+
+
+def test_without_a_watch_nobody_is_said_to_be_clear(tmp_path):
+    federation = Federation(tmp_path / "federation.db", watch=False)
+    federation.round(2)
+    found = LedgerSource(federation.path).document()
+    assert found["banner"]["level"] == "unwatched"
+    assert "No watch looks for attackers" in found["banner"]["sentence"]
+    assert found["map_rounds"] == found["frames"] == []
+
+
+def test_who_is_only_reported_keeps_its_say_in_words_too():
+    named = [{"id": n, "standing": "suspected", "since": 4, "faction": 1} for n in range(3)]
+    rest = [{"id": n, "standing": "clear", "since": None, "faction": None} for n in range(3, 9)]
+    said = banner({"federation": {}}, [*named, *rest], [{"round": 5}])
+    assert said["level"] == "suspected"
+    assert "3 of 9 clients vote together" in said["sentence"]
+    assert "since round 4. The watch only reports: they keep their say." in said["sentence"]
+
+
+def test_replies_that_cannot_be_used_are_told_apart_from_clients_kept_out(federation):
+    federation.round(6)
+    federation.round(2, broken=["ann"])
+    found = LedgerSource(federation.path).document()
+    assert found["drops"] == [[7, 8, 2, "ann", "holds NaN, infinite or overflowing values"]]
+    assert "In round 8, 1 of 10 replies could not be used." in found["banner"]["further"]
+    assert found["n_broken"] == 1
+
+
+def test_a_newcomer_without_a_say_yet_is_kept_out_not_broken(federation):
+    federation.round(3)
+    federation.honest = (*HONEST, "zoe")
+    federation.round(1)
+    found = LedgerSource(federation.path).document()
+    assert found["drops"] == []
+    with open_ledger(federation.path, read_only=True) as ledger:
+        assert ledger.client("zoe")["reason"].startswith("new: it has a say")
+
+
+def test_an_update_has_only_what_is_new(federation):
+    federation.round(8)
+    source = LedgerSource(federation.path)
+    first = source.document()
+    federation.round(1, broken=["ann"])
+    update = source.document(last=first["last"])
+    assert update["since"] == 8
+    assert update["timeline"]["rounds"] == [9]
+    assert {len(letters) for name in ("fates", "standings") for letters in update["timeline"][name]} == {1}
+    assert [frame["round"] for frame in update["frames"]] == [9]
+    assert update["rounds"]["round"] == [6, 7, 8, 9]  # what is measured of the model may come later
+    whole = source.document()
+    for kind in ("fates", "standings"):
+        joined = [
+            old + new for old, new in zip(first["timeline"][kind], update["timeline"][kind], strict=True)
+        ]
+        assert joined == whole["timeline"][kind]
+
+
+def test_what_was_measured_after_the_round_comes_with_the_next_update(federation):
+    federation.round(3)
+    source = LedgerSource(federation.path)
+    first = source.document()
+    with open_ledger(federation.path) as ledger:
+        ledger.measure(3, accuracy=0.625)
+    update = source.document(last=first["last"])
+    assert update["tag"] != first["tag"]
+    assert update["rounds"]["accuracy"][-1] == 0.625
+
+
+def test_a_round_that_is_made_again_is_told_from_the_beginning(federation):
+    federation.round(4)
+    source = LedgerSource(federation.path)
+    first = source.document()
+    with open_ledger(federation.path) as ledger:
+        ledger.undo(after=2, why="test")
+    again = source.document(last=first["last"])
+    assert again["since"] == 0
+    assert again["timeline"]["rounds"] == [1, 2]
+
+
+def test_a_ban_shows_without_a_new_round(federation):
+    federation.round(3)
+    source = LedgerSource(federation.path)
+    first = source.document()
+    with open_ledger(federation.path) as ledger:
+        ledger.decide("ban", "gus", why="asked to", by="ann")
+    update = source.document(last=first["last"])
+    assert update["banned"] == [HONEST.index("gus")]
+    assert "1 client is banned by an operator." in update["banner"]["further"]
+    assert [(one["client"], one["action"], one["why"]) for one in update["decisions"]] == [
+        ("gus", "ban", "asked to")
+    ]
+
+
+def test_clients_whose_standing_changed_unheard_are_in_the_update(federation):
+    federation.round(4)
+    source = LedgerSource(federation.path)
+    first = source.document()
+    federation.round(1)
+    names = [one["name"] for one in rows(source.document(last=first["last"])["clients"])]
+    assert set(ATTACKERS) <= set(names)
+
+
+def test_ids_that_look_alike_have_names_that_differ(tmp_path):
+    path = tmp_path / "federation.db"
+    ids = [7, "7", "x" * 200 + "a", "x" * 200 + "b", "a\nb", "a\\nb"]
+    written(path, a_round(1, *(ClientEntry(client=one, used=True) for one in ids)))
+    clients = rows(LedgerSource(path).document()["clients"])
+    assert len({one["name"] for one in clients}) == len(ids)
+    assert [one["name"] for one in clients[:2]] == ["7", '"7"']
+
+
+def test_a_command_is_one_argument_whatever_the_id_is(tmp_path):
+    hostile = ["x; reboot", "$(reboot)", "'; reboot #", HOSTILE]
+    for client in hostile:
+        accused = [{"id": client, "standing": "expelled", "since": 1}]
+        for step in next_steps(accused, path="my ledger.db"):
+            words = shlex.split(step["command"])
+            assert words[:2] == ["holdfast", "clients"]
+            assert words[3:] == [client, "--ledger", "my ledger.db"]
+    unshown = [{"id": "x\x1b[2J\n", "standing": "expelled", "since": 1}]
+    assert [step["command"] for step in next_steps(unshown, path="a.db")] == [
+        "holdfast clients list --ledger a.db"
+    ]
+
+
+def test_a_ledger_that_is_not_there_yet_is_waited_for(tmp_path):
+    source = LedgerSource(tmp_path / "federation.db")
+    assert source.document()["banner"]["sentence"] == "No round has ended yet."
+    written(source.path, a_round(1))
+    assert source.document()["last"] == 1
+
+
+def test_a_page_of_no_ledger_is_refused_in_words(tmp_path):
+    with pytest.raises(InputError, match="no ledger at"):
+        write_monitor_page(tmp_path / "absent.db", tmp_path / "page.html")
+    (tmp_path / "text.db").write_text("not a database " * 100)
+    with pytest.raises(InputError, match="cannot be read as a ledger"):
+        write_monitor_page(tmp_path / "text.db", tmp_path / "page.html")
+
+
+def test_numbers_that_json_does_not_know_stop_nothing(federation):
+    federation.round(2)
+    with sqlite3.connect(federation.path) as connection:  # as somebody else might have written it
+        connection.execute("UPDATE rounds SET accuracy = 9e999, kept_fraction = -9e999")
+    connection.close()
+    found = json.loads(LedgerSource(federation.path).answer())
+    assert found["rounds"]["accuracy"] == [None, None]
+    assert found["banner"]["further"] == []
