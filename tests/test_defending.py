@@ -8,6 +8,7 @@ from holdfast import (
     Aggregate,
     InputError,
     defend,
+    factions,
     fedavg,
     fltrust,
     invariant,
@@ -422,3 +423,29 @@ def test_a_row_that_is_found_out_on_the_way_changes_nothing_of_what_the_rule_dra
     rows = np.vstack([np.ones((4, 3)), np.full((1, 3), np.nan)])
     first, second = (defend(sent, drawn_and_read, rng=np.random.default_rng(0)) for sent in (rows, rows[:4]))
     np.testing.assert_array_equal(first.update, second.update)
+
+
+def test_whom_an_operator_has_pardoned_keeps_its_say_whatever_the_watch_finds():
+    rng, states = np.random.default_rng(0), {(): None, ("c0",): None}
+    own, plot = rng.normal(size=(20, 300)), rng.normal(size=300)
+    for _ in range(7):
+        sent = own + rng.normal(size=own.shape)
+        sent[:4] += plot
+        models = {f"c{i}": row for i, row in enumerate(sent)}
+        found = {
+            pardoned: defend(
+                models,
+                median,
+                like=np.zeros(300),
+                watch=factions(),
+                pardoned=pardoned,
+                state=state,
+                rng=np.random.default_rng(1),
+            )
+            for pardoned, state in states.items()
+        }
+        states = {pardoned: result.state for pardoned, result in found.items()}
+    assert found[()].verdicts.of("expelled") == ("c0", "c1", "c2", "c3")
+    spared = found["c0",]
+    assert (spared.verdicts.of("expelled"), spared.verdicts.of("suspected")) == (("c1", "c2", "c3"), ("c0",))
+    assert "c0" in spared.diagnostics.clients

@@ -3,7 +3,7 @@ what it decides.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.ids import named
 from ..aggregators import fedavg
 from ..aggregators.outcome import in_form
 from ..aggregators.settings import share_withstood
@@ -41,6 +42,7 @@ def defend(
     reference: Any = None,
     rng: np.random.Generator | None = None,
     watch: Watch | None = None,
+    pardoned: Collection[Any] = (),
     min_clients: int = 1,
     buffers: Sequence[str] = BUFFERS,
     explain: bool = False,
@@ -54,8 +56,9 @@ def defend(
     Arrays named by `buffers`, and those that are no floats, follow a rule of their own: the mean under plain
     averaging, else the median. `reference` is the server's own update and `rng` a source of noise, for rules
     that ask for them. A `watch`, such as `factions()`, remembers clients by their ids, expels those who vote
-    together against all others, and says so in `verdicts`. With fewer than `min_clients` usable clients,
-    nothing is aggregated. `explain` measures every client on the way.
+    together against all others, and says so in `verdicts`; those whom an operator has `pardoned` keep their
+    say whatever it finds. With fewer than `min_clients` usable clients, nothing is aggregated. `explain`
+    measures every client on the way.
 
     >>> from holdfast import invariant
     >>> base = {"w": np.zeros(2)}
@@ -75,7 +78,9 @@ def defend(
         raise InputError("a watch knows clients by their ids: pass clients=, or models by client id")
     inputs = {"reference": reference, "rng": rng}
     try:
-        return defend_screened(found, rule, state=state, watch=watch, min_clients=min_clients, **inputs)
+        return defend_screened(
+            found, rule, state=state, watch=watch, pardoned=pardoned, min_clients=min_clients, **inputs
+        )
     except TooFewClientsError as error:  # how many come is the clients' doing
         return unchanged(bind(rule), found, state or Memory(), str(error))
 
@@ -89,6 +94,7 @@ def defend_screened(
     rng: np.random.Generator | None = None,
     params: Any = None,
     watch: Watch | None = None,
+    pardoned: Collection[Any] = (),
     min_clients: int = 1,
     apply: Apply | None = None,
 ) -> Defended:
@@ -113,6 +119,7 @@ def defend_screened(
     found, watched = (found, None) if watch is None else _watched(found, watch, memory, rng)
     if watched is None:
         return _ruled(bound, found, memory, inputs, min_clients, apply)
+    watched = _pardoning(watched, found, pardoned)
     memory = replace(memory, watch=watched.state, start=start_kept(found, memory, watched))
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
@@ -143,6 +150,19 @@ def _watched(
         except NonFiniteError as error:
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
     return found, None
+
+
+def _pardoning(watched: Watched, found: Screened, pardoned: Collection[Any]) -> Watched:
+    """Return the same where those whom an operator has pardoned keep their say: suspected at most."""
+    names = {named(client) for client in pardoned}
+    if not names:
+        return watched
+    silenced = {row: why for row, why in watched.silenced.items() if named(found.clients[row]) not in names}
+    told = tuple(
+        replace(one, standing="suspected") if one.client in names and one.standing == "expelled" else one
+        for one in watched.verdicts
+    )
+    return replace(watched, silenced=silenced, verdicts=replace(watched.verdicts, clients=told))
 
 
 def _ruled(

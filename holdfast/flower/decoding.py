@@ -44,6 +44,7 @@ class Code(enum.IntEnum):
     UNASKED = 11  # from a node that was not asked, a second reply, or one to another message
     SILENT = 12  # asked, and no reply came
     EXPELLED = 13  # by the watch: it is heard, and has no say
+    BANNED = 14  # by the operator, or excluded from the start: it is not heard
 
 
 class Refusal(Unfit):

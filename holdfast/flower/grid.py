@@ -7,7 +7,7 @@ uploads it holds everybody up, beyond the time that a round has.
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, wait
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from .._support.printable import printable
 
-__all__ = ["UNDECODABLE", "guarded"]
+__all__ = ["UNDECODABLE", "guarded", "without"]
 
 #: The code of the error in the place of a reply that cannot be decoded; Flower's own codes begin with 0.
 UNDECODABLE = -1
@@ -43,6 +43,30 @@ def guarded(grid: Grid) -> Grid:
     )  # imported where it is used
     is_superlinks = superlinks is not None and isinstance(grid, superlinks)
     return cast(Grid, _Guarded(grid)) if is_superlinks else grid
+
+
+def without(grid: Grid, banned: Collection[int], *, least: int) -> Grid:
+    """Return a grid that does not know these nodes, as long as so many others are there.
+
+    A strategy that waits for more nodes than are left would wait forever: it sees them all, and what it wants
+    to send to the others is not sent.
+    """
+    return cast(Grid, _Without(grid, frozenset(banned), least)) if banned else grid
+
+
+class _Without:
+    """Stands in for a grid in which some nodes are not there."""
+
+    def __init__(self, grid: Grid, banned: frozenset[int], least: int) -> None:
+        self._grid, self._banned, self._least = grid, banned, least
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._grid, name)
+
+    def get_node_ids(self) -> list[int]:
+        there = list(self._grid.get_node_ids())
+        left = [node for node in there if node not in self._banned]
+        return left if len(left) >= self._least else there
 
 
 class _Guarded:

@@ -106,7 +106,7 @@ def averaged_metrics(
         weights = shares([reply.examples for reply in having], len(having))
         found[key] = np.tensordot(weights, values, axes=1).tolist()
         if values.ndim == 1:
-            found[f"{OWN}median-{key}"] = float(np.median(values))
+            found[f"{OWN}median-{key}"] = _short(float(np.median(values)))
     return found
 
 
@@ -121,13 +121,10 @@ def diagnosed(said: Diagnostics) -> dict[str, Any]:
         "trimmed": said.trimmed_share,
         "opposed": said.opposed_share,
         "cosine": said.cosines,
+        "norm": said.norms,
         "weight": said.client_weights,
     }
-    return {
-        OWN + key: value.tolist() if isinstance(value, np.ndarray) else value
-        for key, value in found.items()
-        if value is not None
-    }
+    return {OWN + key: _short(value) for key, value in found.items() if value is not None}
 
 
 def watched_over(verdicts: Verdicts | None) -> dict[str, MetricRecordValues]:
@@ -154,6 +151,15 @@ def left_out(refused: Sequence[Refused], odd: list[int]) -> dict[str, MetricReco
         OWN + "dropped-codes": [int(one.code) for one in refused],
         OWN + "odd-metrics-nodes": odd,
     }
+
+
+def _short(value: Any) -> Any:
+    """Return numbers with four digits, as they are worth reading; one that is not finite as the largest."""
+    if isinstance(value, np.ndarray | list):
+        return [_short(one) for one in np.asarray(value).tolist()]
+    if isinstance(value, float):
+        return float(f"{np.nan_to_num(value):.4g}")
+    return value
 
 
 def _reported(reply: Reply, count_key: str) -> dict[str, MetricRecordValues]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._support.arrays import UNREADABLE, Arrays, read_arrays, write_arrays
 from ..core import Memory, Rule, Watch
 from ..errors import DataError, InputError
+from ..ledger.checkpoints import keep_checkpoint
 from ..watching.states import memory_arrays, restored_memory
 from .decoding import model_arrays, model_record
 
@@ -45,12 +46,17 @@ def check_place(path: Path) -> None:
 
 
 def keep_progress(
-    path: Path, progress: Standing, *, rule: Rule, watch: Watch | None, inner: Strategy
+    path: Path, progress: Standing, *, rule: Rule, watch: Watch | None, inner: Strategy, most_kept: int = 0
 ) -> None:
-    """Write the checkpoint, whole or not at all; a full disk is logged, and never ends the training."""
+    """Write the checkpoint, whole or not at all, and keep it beside the next ones if so many are to be kept.
+
+    A full disk is logged, and never ends the training.
+    """
     arrays = _arrays_of(progress, rule, watch, inner)
     try:
         write_arrays(path, arrays)
+        if most_kept:
+            keep_checkpoint(path, progress.round, most=most_kept)
     except OSError as error:
         log.error(
             "the checkpoint %s could not be written after round %d: %s. The training continues; if the file"

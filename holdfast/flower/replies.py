@@ -45,10 +45,11 @@ def sorted_replies(
     model: Mapping[str, Array] | None,
     asked: Mapping[int, Metadata],
     count_key: str,
+    banned: Mapping[int, str] | None = None,
 ) -> tuple[list[Reply], list[Refused]]:
     """Return the replies that can be used, and why the others cannot; without a model, only metrics count.
 
-    `asked` has what each node was sent in this round.
+    `asked` has what each node was sent in this round, `banned` why a node has no say: its reply is not read.
     """
     good: list[Reply] = []
     refused: list[Refused] = []
@@ -62,14 +63,22 @@ def sorted_replies(
             if why := _unasked(message, asked.get(node), node in seen):
                 raise Refusal(Code.UNASKED, why)
             seen.add(node)
+            if banned and node in banned:
+                raise Refusal(Code.BANNED, banned[node])
             good.append(_read(message, node, model, count_key))
         except Refusal as reason:
             refused.append(Refused(node, reason.code, str(reason)))
         except Exception as error:  # a stranger's message may fail in any way when it is read
             refused.append(Refused(node, Code.UNREADABLE, f"cannot be read: {type(error).__name__}"))
     good.sort(key=lambda reply: reply.node)  # who answers first must not change a bit of the result
-    silent = [Refused(node, Code.SILENT, "no reply came") for node in sorted({*asked} - seen)]
-    return good, [*refused, *silent]
+    told: set[int] = set()
+    once = []
+    for one in refused:  # however many messages a node sends, it is told of once
+        if one.node < 0 or one.node not in told:
+            once.append(one)
+        told.add(one.node)
+    silent = [Refused(node, Code.SILENT, "no reply came") for node in sorted({*asked} - seen - told)]
+    return good, [*once, *silent]
 
 
 def _unasked(message: Message, asked: Metadata | None, is_second: bool) -> str:

@@ -1,50 +1,31 @@
 """Robust: a Flower strategy for every rule. What nodes send never stops a round, nor makes it an average."""
 
-import logging
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
 from logging import INFO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, Message, Metadata, MetricRecord
+from flwr.app import ArrayRecord, ConfigRecord, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 from flwr.supercore import log as flower_log
-from numpy.typing import NDArray
 
 from .._support.counting import check_whole
 from ..core import Aggregate, Memory, Rule, Watch, bind
-from ..core.diagnostics import Diagnostics, Dropped
-from ..defending import Defended, defend
-from ..defending.screening import screen
 from ..errors import InputError
+from ..ledger import Policy
 from ..updates.forms import BUFFERS
-from ..watching import Verdicts
-from .decoding import Code, model_arrays, model_record
+from .ending import ShouldStop, Stopped, flowers_format, numbered_from, stop_argument
 from .grid import guarded
-from .inner import Reference, begin_anew, own_update, sampler_of, stepped_by
-from .metrics import (
-    OWN,
-    averaged_metrics,
-    capped_examples,
-    common_metrics,
-    diagnosed,
-    left_out,
-    watched_over,
-)
+from .inner import Reference, sampler_of
+from .operating import Desk, OnVerdict
 from .progress import Standing, check_place, keep_progress, load_progress
-from .replies import Refused, Reply, sorted_replies
+from .rounds import Rounds
 
 __all__ = ["Robust"]
 
-Array = NDArray[Any]
 
-log = logging.getLogger("holdfast")
-
-
-class Robust(Strategy):
+class Robust(Rounds):
     """A Flower strategy that aggregates with a rule of holdfast; nothing else of a ServerApp changes.
 
     `rule` is a rule with its settings. `watch`, such as `factions()`, remembers nodes by their ids and expels
@@ -54,9 +35,14 @@ class Robust(Strategy):
     `min_available_nodes`, ...). With fewer than `min_replies` usable replies the model stays as it is: of
     two, no rule can tell who is wrong. `buffers` names arrays that are no parameters, by patterns.
     `reference` trains the model on the server's own data, for rules that ask for it (FLTrust). `checkpoint`
-    is a file that holds where the training stands after each round, and `resume` starts from it. `explain`
+    is a file that holds where the training stands after each round, and `resume` starts from it; one of
+    `keep_every` rounds is kept beside it, `most_kept` in all, so that the training can be rewound. `explain`
     measures every node, which takes a little longer; `seed` is for rules that draw noise and for the watch,
     which looks at a secret sample of the coordinates.
+
+    `ledger` is a file in which every round is written down, and in which operators ban and pardon nodes while
+    the training runs. Nodes in `exclude` never have a say. `policy` says what happens on a verdict of the
+    watch, and `on_verdict` is called with each verdict that changed, and the round.
 
     >>> from holdfast import invariant
     >>> strategy = Robust(invariant(alpha=0.25), fraction_train=0.5, min_available_nodes=4)
@@ -77,104 +63,54 @@ class Robust(Strategy):
         seed: int | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
+        keep_every: int = 0,
+        most_kept: int = 10,
+        ledger: str | Path | None = None,
+        exclude: Collection[int] = (),
+        policy: str | Path | Policy | Mapping[str, Any] | None = None,
+        on_verdict: OnVerdict | None = None,
         **sampling: Any,
     ) -> None:
         """Check what is set; `sampling` are the arguments of Flower's FedAvg."""
-        self.rule: Rule = bind(rule)
+        self.rule = bind(rule)
         self.rule.check_complete()
-        self.watch = watch
+        self.desk = Desk(ledger=ledger, exclude=exclude, policy=policy, on_verdict=on_verdict)
+        self.watch = _watch_under(self.desk, watch)
         self.inner = sampler_of(inner, sampling)
         self.steps = inner is not None
         self.min_replies = min_replies
         self.buffers = (buffers,) if isinstance(buffers, str) else tuple(buffers)
         self.reference, self.explain, self.seed = reference, explain, seed
         self.checkpoint = None if checkpoint is None else Path(checkpoint)
-        self.resume = resume
+        self.resume, self.keep_every, self.most_kept = resume, keep_every, most_kept
         if self.rule.needs("reference") and reference is None:
             raise InputError(
                 f"{self.rule.name} needs the server's own update: pass reference=, a function that takes the"
                 " global model (a dict of arrays) and returns it trained on data the server trusts"
             )
-        if watch is not None and not isinstance(watch, Watch):
-            raise InputError(f"watch must be a watch, such as factions(); got {type(watch).__name__}")
         check_whole("min_replies", min_replies, at_least=1)
-        if resume and checkpoint is None:
-            raise InputError("resume=True needs checkpoint=, the file to start from")
-        #: What the last round said of itself, for whoever wants more than numbers.
-        self.diagnostics: Diagnostics | None = None
-        #: What the watch says of all nodes that were ever heard.
-        self.verdicts: Verdicts | None = None
-        self._record: ArrayRecord | None = None  # the global model as it was sent out
-        self._model: dict[str, Array] = {}  # and its arrays by name
-        self._asked: dict[int, Metadata] = {}  # [node] of the message that it was sent
-        self._inner_start = dict(vars(self.inner))  # what it has before the first step
+        check_whole("keep_every", keep_every, at_least=0)
+        check_whole("most_kept", most_kept, at_least=1)
+        for name, given in (("resume=True", resume), ("keep_every", keep_every)):
+            if given and checkpoint is None:
+                raise InputError(f"{name} needs checkpoint=, the file to start from")
+        self.diagnostics = self.verdicts = self._record = None
+        self._model, self._hashed, self._asked = {}, (None, ""), {}
+        self._inner_start = dict(vars(self.inner))
         self._state = Memory()
         self._rounds_before = 0
+        self._so_far = Result()
 
     def summary(self) -> None:
         """Log what is set."""
         flower_log(INFO, "\t├──> Robust: %s", self.rule)
         if self.watch is not None:
             flower_log(INFO, "\t├──> Watch: %s", self.watch)
+        if self.desk.policy is not None:
+            flower_log(INFO, "\t├──> On a verdict: %s", self.desk.policy.on_verdict)
+        if self.desk.path is not None:
+            flower_log(INFO, "\t├──> Ledger: %s", self.desk.path)
         self.inner.summary()
-
-    def configure_train(
-        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
-    ) -> Iterable[Message]:
-        """Keep the global model, and let the inner strategy sample nodes."""
-        self._record, self._model = arrays, model_arrays(arrays)
-        screen({}, base=self._model, buffers=self.buffers)  # raises before nodes train what cannot be used
-        number = server_round + self._rounds_before
-        return self._asking(self.inner.configure_train(number, arrays, config, grid))
-
-    def aggregate_train(
-        self, server_round: int, replies: Iterable[Message]
-    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """Return the next global model, the same if too few replies are usable, and what there is to say."""
-        if self._record is None:
-            raise InputError("aggregate_train came before configure_train: the global model is not known")
-        if not self._asked:
-            return self._record, None
-        number = server_round + self._rounds_before
-        good, refused = self._sorted(replies, self._model)
-        result = self._defended(good, number)
-        said, nodes = result.diagnostics, set(result.diagnostics.clients)
-        refused += _not_used(result)
-        used, _ = capped_examples([reply for reply in good if reply.node in nodes])
-        used, odd = common_metrics(used, count_key=self._count_key)
-        arrays, state = self._next_model(result, used, number), result.state
-        dropped = tuple(Dropped(one.node, one.reason) for one in refused)
-        self.diagnostics = replace(said, aggregated=said.aggregated and arrays is not None, dropped=dropped)
-        if arrays is None:  # of a round without a step, only the watch remembers what it heard
-            arrays, state = self._record, replace(self._state, watch=state.watch, start=state.start)
-        self._state, self.verdicts = state, result.verdicts or self.verdicts
-        if self.checkpoint is not None:
-            progress = Standing(number, arrays, self._state)
-            keep_progress(self.checkpoint, progress, rule=self.rule, watch=self.watch, inner=self.inner)
-        averages = self._averaged(used, "train_metrics_aggr_fn")
-        metrics = diagnosed(self.diagnostics) | watched_over(result.verdicts) | left_out(refused, odd)
-        return arrays, MetricRecord(averages | metrics)
-
-    def configure_evaluate(
-        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
-    ) -> Iterable[Message]:
-        """Let the inner strategy sample nodes."""
-        number = server_round + self._rounds_before
-        return self._asking(self.inner.configure_evaluate(number, arrays, config, grid))
-
-    def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
-        """Return the metrics of all usable replies, averaged by examples, and who was left out."""
-        if not self._asked:
-            return None
-        good, refused = self._sorted(replies, None)
-        if not good:
-            log.error("no usable reply: round %d is not evaluated", server_round + self._rounds_before)
-        used, notes = capped_examples(good)
-        for note in notes:
-            log.warning("%s: %s", self.rule.name, note)
-        used, odd = common_metrics(used, count_key=self._count_key)
-        averages = self._averaged(used, "evaluate_metrics_aggr_fn")
-        return MetricRecord({**averages, OWN + "used": len(used), **left_out(refused, odd)})
 
     def start(
         self,
@@ -185,107 +121,94 @@ class Robust(Strategy):
         train_config: ConfigRecord | None = None,
         evaluate_config: ConfigRecord | None = None,
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
+        should_stop: ShouldStop | None = None,
     ) -> Result:
         """Run the rounds, with `resume` those that the checkpoint has not seen; num_rounds counts all."""
-        self._state, self.verdicts, before = Memory(), None, 0
+        arrays, before = self._start_from(initial_arrays, num_rounds)
+        stop: dict[str, Any] = stop_argument(
+            lambda: self.desk.stopping is not None, should_stop, before=before
+        )
+        self._rounds_before, self._so_far = before, Result(arrays=arrays)
+        begun: dict[str, Any] = {"rule": str(self.rule), "watch": self.watch and str(self.watch)}
+        begun |= {"min_replies": self.min_replies, "n_rounds": num_rounds}
+        given: dict[str, Any] = {"train_config": train_config, "evaluate_config": evaluate_config}
+        given["evaluate_fn"] = evaluate_fn and self._evaluating(evaluate_fn)
+        hashed = self._hash_of(arrays) or None
+        with flowers_format(), self.desk.training(after=before, model=hashed, **begun):
+            try:
+                left = max(0, num_rounds - before)
+                result = super().start(guarded(grid), arrays, left, timeout, **given, **stop)
+            except Stopped:  # of a Flower that cannot be told to
+                result = self._so_far
+        if not result.arrays:
+            result.arrays = arrays
+        return numbered_from(result, before)
+
+    def aggregate_train(self, server_round: int, replies: Any) -> Any:
+        """Return the next global model, the same if too few replies are usable, and what there is to say."""
+        arrays, metrics = super().aggregate_train(server_round, replies)
+        if arrays is not None:
+            self._so_far.arrays = arrays
+        if metrics is not None:
+            self._so_far.train_metrics_clientapp[server_round] = metrics
+        return arrays, metrics
+
+    def aggregate_evaluate(self, server_round: int, replies: Any) -> MetricRecord | None:
+        """Return the metrics of all usable replies, averaged by examples, and who was left out."""
+        metrics = super().aggregate_evaluate(server_round, replies)
+        if metrics is not None:
+            self._so_far.evaluate_metrics_clientapp[server_round] = metrics
+        return metrics
+
+    def keep(self, number: int, arrays: ArrayRecord) -> None:
+        """Write the checkpoint after a round, and keep one of some."""
+        if self.checkpoint is None:
+            return
+        keep_progress(
+            self.checkpoint,
+            Standing(number, arrays, self._state),
+            rule=self.rule,
+            watch=self.watch,
+            inner=self.inner,
+            most_kept=self.most_kept if self.keep_every and number % self.keep_every == 0 else 0,
+        )
+
+    def _start_from(self, initial_arrays: ArrayRecord, num_rounds: int) -> tuple[ArrayRecord, int]:
+        """Return the model to start from, and after which round that is; the memory is as it was then."""
+        self._state, self.verdicts = Memory(), None
         if self.checkpoint is not None:
             check_place(self.checkpoint)
-        if self.resume and self.checkpoint is not None and self.checkpoint.exists():
-            progress = load_progress(
-                self.checkpoint, rule=self.rule, watch=self.watch, inner=self.inner, like=initial_arrays
-            )
-            initial_arrays, self._state, before = progress.arrays, progress.memory, progress.round
-            flower_log(INFO, "Resuming after round %d of %d", before, num_rounds)
-        self._rounds_before = before
-        evaluate = evaluate_fn and (lambda number, arrays: evaluate_fn(number + before, arrays))
-        result = super().start(
-            guarded(grid),
-            initial_arrays,
-            max(0, num_rounds - before),
-            timeout,
-            train_config,
-            evaluate_config,
-            evaluate,
+        if not self.resume or self.checkpoint is None or not self.checkpoint.exists():
+            return initial_arrays, 0
+        progress = load_progress(
+            self.checkpoint, rule=self.rule, watch=self.watch, inner=self.inner, like=initial_arrays
         )
-        if not result.arrays:
-            result.arrays = initial_arrays
-        for history in (
-            result.train_metrics_clientapp,
-            result.evaluate_metrics_clientapp,
-            result.evaluate_metrics_serverapp,
-        ):
-            shifted = {number + before: record for number, record in history.items()}
-            history.clear()
-            history.update(shifted)
-        return result
+        self._state = progress.memory
+        flower_log(INFO, "Resuming after round %d of %d", progress.round, num_rounds)
+        return progress.arrays, progress.round
 
-    def _asking(self, messages: Iterable[Message]) -> list[Message]:
-        """Return the messages, and remember whom they ask."""
-        sent = list(messages)
-        self._asked = {message.metadata.dst_node_id: message.metadata for message in sent}
-        return sent
+    def _evaluating(
+        self, evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None]
+    ) -> Callable[[int, ArrayRecord], MetricRecord | None]:
+        """Return the user's function, with rounds counted from the first, and its results written down."""
 
-    @property
-    def _count_key(self) -> str:
-        return str(getattr(self.inner, "weighted_by_key", "num-examples"))
+        def evaluate(number: int, arrays: ArrayRecord) -> MetricRecord | None:
+            metrics = evaluate_fn(number + self._rounds_before, arrays)
+            if metrics is not None:
+                self._so_far.evaluate_metrics_serverapp[number] = metrics
+                if self.desk.keeps and number > 0:
+                    self.desk.measured(number + self._rounds_before, dict(metrics))
+            return metrics
 
-    def _sorted(
-        self, replies: Iterable[Message], model: dict[str, Array] | None
-    ) -> tuple[list[Reply], list[Refused]]:
-        good, refused = sorted_replies(replies, model=model, asked=self._asked, count_key=self._count_key)
-        for one in refused:
-            log.warning("%s dropped %s", self.rule.name, Dropped(one.node, one.reason))
-        return good, refused
-
-    def _averaged(self, replies: Sequence[Reply], own_function: str) -> dict[str, Any]:
-        average = getattr(self.inner, own_function, None)
-        if getattr(average, "__name__", "") == "aggregate_metricrecords":  # Flower's own, which trusts
-            average = None
-        return averaged_metrics(replies, count_key=self._count_key, average=average)
-
-    def _defended(self, replies: Sequence[Reply], number: int) -> Defended:
-        """Return what the rule makes of the replies, without the update, whose room is soon needed."""
-        reference = None
-        if self.reference is not None and self.rule.needs("reference") and len(replies) >= self.min_replies:
-            reference = own_update(self._model, self.reference)
-        result = defend(
-            {reply.node: reply.model for reply in replies},
-            self.rule,
-            base=self._model,
-            weights={reply.node: reply.examples for reply in replies},
-            state=self._state,
-            reference=reference,
-            rng=np.random.default_rng(None if self.seed is None else [self.seed, number]),
-            watch=self.watch,
-            min_clients=self.min_replies,
-            buffers=self.buffers,
-            explain=self.explain,
-        )
-        return replace(result, update=None)
-
-    def _next_model(self, result: Defended, used: Sequence[Reply], number: int) -> ArrayRecord | None:
-        """Return the defended model, or what the inner strategy makes of it; None if the old one stays."""
-        rewound = result.verdicts is not None and result.verdicts.rewound
-        if not result.diagnostics.aggregated and not rewound:
-            return None
-        record = model_record(result.model)
-        if rewound:
-            begin_anew(self.inner, self._inner_start)
-        if rewound or not self.steps:
-            return record
-        metrics = averaged_metrics(used, count_key=self._count_key)
-        metrics[self._count_key] = max(1, round(sum(reply.examples for reply in used)))
-        params = {name: own for name, own in self._model.items() if name not in result.buffers}
-        stepped = stepped_by(self.inner, record, MetricRecord(metrics), number, params=params)
-        if stepped is None:
-            log.error("the step of the inner strategy would not be finite: the model stays as it is")
-        return stepped
+        return evaluate
 
 
-def _not_used(result: Defended) -> list[Refused]:
-    """Return whose replies were left out in the round itself: by the watch, or for their values."""
-    expelled = set() if result.verdicts is None else {*result.verdicts.of("expelled")}
-    return [
-        Refused(drop.client, Code.EXPELLED if drop.client in expelled else Code.VALUES, drop.reason)
-        for drop in result.diagnostics.dropped
-    ]
+def _watch_under(desk: Desk, watch: Watch | None) -> Watch | None:
+    """Return the watch in the mode that the policy needs."""
+    if watch is not None and not isinstance(watch, Watch):
+        raise InputError(f"watch must be a watch, such as factions(); got {type(watch).__name__}")
+    if desk.policy is None:
+        return watch
+    if watch is None:
+        raise InputError("a policy says what happens on verdicts: pass watch=, such as factions()")
+    return desk.policy.applied_to(watch)

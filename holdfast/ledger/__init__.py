@@ -7,16 +7,19 @@ audit log whose lines are chained by hashes, so that later edits show.
 from .auditing import Audit, verify
 from .entries import ClientEntry, RoundEntry, entry_of, model_hash
 from .opening import Ledger, open_ledger
+from .policy import Policy, read_policy
 from .recording import record_round
 
 __all__ = [
     "Audit",
     "ClientEntry",
     "Ledger",
+    "Policy",
     "RoundEntry",
     "entry_of",
     "model_hash",
     "open_ledger",
+    "read_policy",
     "record_round",
     "verify",
 ]

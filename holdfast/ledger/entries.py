@@ -99,7 +99,7 @@ def entry_of(
             ClientEntry(
                 client=client,
                 asked=asked_ids is None or client in asked_ids,
-                used=said.aggregated and row is not None and reason is None,
+                used=said.aggregated and row is not None,
                 examples=counts.get(client),
                 reason=reason,
                 code=numbers.get(client),

@@ -1,7 +1,6 @@
 """A ledger as it is opened: one file that a server writes and others read meanwhile."""
 
 import logging
-import os
 import sqlite3
 import threading
 import time
@@ -15,16 +14,13 @@ from .._support.printable import printable
 from ..errors import DataError, InputError
 from . import reading
 from .chain import append_line, flush
+from .connecting import read_connection, write_connection
 from .entries import RoundEntry, as_id, canonical, finite, plain
-from .schema import VERSION, checked_version, migrate
-from .writing import number_of, undo_rounds, write_round
+from .writing import insert_row, number_of, undo_rounds, write_round
 
 __all__ = ["Action", "Ledger", "open_ledger"]
 
 Action = Literal["ban", "pardon"]
-
-#: Seconds to wait for another process that writes; a round's write takes milliseconds.
-PATIENCE = 30.0
 
 log = logging.getLogger("holdfast")
 
@@ -43,7 +39,7 @@ def open_ledger(path: str | Path, *, read_only: bool = False) -> "Ledger":
     if read_only and not path.is_file():
         raise DataError(f"no ledger at {path}")
     try:
-        connection = _read_connection(path) if read_only else _connection(path)
+        connection = read_connection(path) if read_only else write_connection(path)
     except sqlite3.DatabaseError as error:
         raise DataError(f"{path} cannot be opened as a ledger: {error}") from None
     except OSError as error:
@@ -88,11 +84,8 @@ class Ledger:
         Rounds after that one are marked as undone, and returned: they are made again.
         """
         with self._writing() as connection:
-            for key, value in {"created": time.time(), **reading.facts_of(connection), **facts}.items():
-                connection.execute(
-                    "INSERT OR REPLACE INTO federation VALUES (?, ?)",
-                    (key, canonical(value if isinstance(value, dict) else plain(value))),
-                )
+            known = {"created": time.time(), **reading.facts_of(connection)}
+            _keep_facts(connection, {**known, "stopped": None, **facts})
             undone = undo_rounds(connection, after, "the training started again from an earlier round")
             told = {key: printable(value, limit=1000) for key, value in facts.items()}
             append_line(
@@ -139,10 +132,35 @@ class Ledger:
                 "INSERT INTO decisions (at, round, client, action, by, why) VALUES (?, ?, ?, ?, ?, ?)", row
             )
             connection.execute("UPDATE clients SET decided = ? WHERE number = ?", (action, number))
+            connection.execute(
+                "UPDATE requests SET answered = ? WHERE client = ? AND answered IS NULL", (action, number)
+            )
             told = {"decision": cursor.lastrowid, "at": at, "round": last, "client": named(client)}
             line = {**told, "action": action, "by": row[4], "why": row[5]}
             append_line(connection, {"kind": "decision", **line})
         return line
+
+    def ask(self, questions: Mapping[Any, str], *, round: int, deadline: float) -> None:
+        """Put questions about clients to the operator, all at once; `decide` answers them.
+
+        A question about a client that is open already, from before a kill, gets the new deadline.
+        """
+        with self._writing() as connection:
+            for client, question in questions.items():
+                number, text = number_of(connection, client, round), printable(question, limit=1000)
+                again = "UPDATE requests SET round = ?, deadline = ? WHERE client = ? AND answered IS NULL"
+                if connection.execute(again, (round, deadline, number)).rowcount:
+                    continue
+                row = {"at": time.time(), "round": round, "question": text, "deadline": deadline}
+                insert_row(connection, "requests", {**row, "client": number})
+                append_line(connection, {"kind": "request", **row, "client": named(client)})
+
+    def note(self, **facts: Any) -> None:
+        """Keep facts about the federation as a whole, such as why it stopped."""
+        with self._writing() as connection:
+            _keep_facts(connection, facts)
+            told = {key: printable(value, limit=1000) for key, value in facts.items()}
+            append_line(connection, {"kind": "note", "at": time.time(), **told})
 
     def undo(self, *, after: int, why: str) -> list[int]:
         """Mark all rounds after this one as undone and return which. Nothing is deleted."""
@@ -188,7 +206,8 @@ class Ledger:
     def overview(self) -> dict[str, Any]:
         """Return what there is to say of the federation in a few numbers, and a banner in one word.
 
-        The banner is "empty", "hearing", "expelled", "suspects" or "clear".
+        The banner is "held" while a round waits for the operator, "stopped", "empty", "hearing", "expelled",
+        "suspects" or "clear".
         """
         with self.snapshot() as connection:
             return reading.overview(connection)
@@ -226,51 +245,21 @@ class Ledger:
         with self.snapshot() as connection:
             return reading.decisions(connection)
 
+    def requests(self) -> list[dict[str, Any]]:
+        """Return the questions that were put to the operator, in order; `answered` is None if it is open."""
+        with self.snapshot() as connection:
+            return reading.requests(connection)
+
     def decided(self) -> dict[Any, tuple[str, str]]:
         """Return the last decision about each client that there is one about, and why: ("ban", "leaks")."""
         return {one["client"]: (one["action"], one["why"]) for one in self.decisions()}
 
 
-def _connection(path: Path) -> sqlite3.Connection:
-    """Return the file open for writing, made or migrated if need be; only its owner may read a new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    try:
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # a round that was written survives a power cut
-        if checked_version(connection, path=path) < VERSION:
-            migrate(connection, path=path)
-        flush(connection, path)  # what a killed process left
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _read_connection(path: Path) -> sqlite3.Connection:
-    """Return the file open for reading; a folder that cannot be written is read as it lies there."""
-    uri = path.resolve().as_uri()
-    for mode in ("?mode=ro", "?mode=ro&immutable=1"):
-        connection = sqlite3.connect(
-            uri + mode, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-        )
-        connection.row_factory = sqlite3.Row
-        try:
-            version = checked_version(connection, path=path)
-        except sqlite3.OperationalError:
-            connection.close()
-            if "immutable" in mode:
-                raise
-            continue
-        except BaseException:
-            connection.close()
-            raise
-        if version < VERSION:  # whoever only reads does not change it
-            connection.close()
-            with open_ledger(path):
-                pass
-            return _read_connection(path)
-        return connection
-    raise AssertionError
+def _keep_facts(connection: sqlite3.Connection, facts: Mapping[str, Any]) -> None:
+    connection.executemany(
+        "INSERT OR REPLACE INTO federation VALUES (?, ?)",
+        [
+            (key, canonical(value if isinstance(value, dict) else plain(value)))
+            for key, value in facts.items()
+        ],
+    )

@@ -15,6 +15,7 @@ __all__ = [
     "json_in",
     "last_round",
     "overview",
+    "requests",
     "round_of",
     "rounds",
     "timeline",
@@ -76,16 +77,19 @@ def overview(connection: sqlite3.Connection) -> dict[str, Any]:
         "SELECT count(*), coalesce(sum(n_dropped), 0) FROM rounds WHERE undone IS NULL"
     ).fetchone()
     n_expelled, n_suspected = counts.get("expelled", 0), counts.get("suspected", 0)
-    if row is None:
-        banner = "empty"
-    elif n_expelled:
-        banner = "expelled"
-    elif n_suspected:
-        banner = "suspects"
-    else:
-        banner = "hearing" if row["hearing"] else "clear"
+    facts = facts_of(connection)
+    n_open = connection.execute("SELECT count(*) FROM requests WHERE answered IS NULL").fetchone()[0]
+    banners = {
+        "held": n_open > 0,
+        "stopped": facts.get("stopped") is not None,
+        "empty": row is None,
+        "expelled": n_expelled > 0,
+        "suspects": n_suspected > 0,
+        "hearing": row is not None and bool(row["hearing"]),
+        "clear": True,
+    }
     return {
-        "federation": facts_of(connection),
+        "federation": facts,
         "last": None if row is None else _round(row),
         "n_rounds": n_rounds,
         "n_clients": n_clients,
@@ -93,7 +97,8 @@ def overview(connection: sqlite3.Connection) -> dict[str, Any]:
         "n_suspected": n_suspected,
         "n_banned": n_banned,
         "n_dropped": n_dropped,
-        "banner": banner,
+        "n_open_requests": n_open,
+        "banner": next(banner for banner, holds in banners.items() if holds),
     }
 
 
@@ -137,6 +142,15 @@ def client(connection: sqlite3.Connection, id: str) -> dict[str, Any] | None:
 def decisions(connection: sqlite3.Connection) -> list[dict[str, Any]]:
     """Return all decisions, in order."""
     found = connection.execute(f"{DECISIONS} ORDER BY decisions.number")
+    return [{**dict(row), "client": json_in(row["client"])} for row in found]
+
+
+def requests(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Return all questions that were put to the operator, in order."""
+    found = connection.execute(
+        "SELECT requests.number, at, round, clients.id AS client, question, answered, deadline FROM requests"
+        " JOIN clients ON clients.number = requests.client ORDER BY requests.number"
+    )
     return [{**dict(row), "client": json_in(row["client"])} for row in found]
 
 

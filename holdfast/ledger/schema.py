@@ -44,8 +44,15 @@ CREATE TABLE decisions(
 CREATE TABLE outbox(number INTEGER PRIMARY KEY, line TEXT NOT NULL);
 """
 
+#: Questions that the policy "ask" puts to the operator; `answered` is the decision that followed.
+REQUESTS = """
+CREATE TABLE requests(
+    number INTEGER PRIMARY KEY, at REAL NOT NULL, round INTEGER NOT NULL, client INTEGER NOT NULL,
+    question TEXT NOT NULL, answered TEXT, deadline REAL NOT NULL);
+"""
+
 #: Script n brings a ledger of version n to version n + 1. What was published is never changed, only added to.
-MIGRATIONS = (TABLES,)
+MIGRATIONS = (TABLES, REQUESTS)
 VERSION = len(MIGRATIONS)
 
 

@@ -52,7 +52,7 @@ def write_round(connection: sqlite3.Connection, entry: RoundEntry, *, at: float)
         "rewound": int(entry.rewound),
         "n_asked": sum(row[2] for row in rows),
         "n_used": n_used,
-        "n_dropped": sum(row[10] is not None for row in rows),
+        "n_dropped": sum(_is_dropped(row) for row in rows),
         "kept_fraction": finite(entry.kept_fraction),
         "tolerates": entry.tolerates,
         "shared": None if verdicts is None else finite(verdicts.shared),
@@ -69,7 +69,7 @@ def write_round(connection: sqlite3.Connection, entry: RoundEntry, *, at: float)
     insert_row(connection, "rounds", values | rest)
     connection.executemany(
         "UPDATE clients SET last_seq = ?, n_used = n_used + ?, n_dropped = n_dropped + ? WHERE number = ?",
-        [(seq, row[3], int(row[10] is not None), row[1]) for row in rows],
+        [(seq, row[3], _is_dropped(row), row[1]) for row in rows],
     )
     changed = [] if verdicts is None else _write_standings(connection, seq, entry.round, verdicts, numbers)
     if verdicts is not None and verdicts.clients:
@@ -146,6 +146,11 @@ def _entry_rows(seq: int, entry: RoundEntry, numbers: Mapping[Name, int]) -> lis
     ]
 
 
+def _is_dropped(row: tuple[Any, ...]) -> int:
+    """Return whether a client's update was not used; of one that was, a second message may have been."""
+    return int(row[10] is not None and not row[3])
+
+
 def _write_standings(
     connection: sqlite3.Connection, seq: int, round: int, verdicts: Verdicts, numbers: Mapping[Name, int]
 ) -> list[list[Any]]:
@@ -203,8 +208,8 @@ def _tell_again(connection: sqlite3.Connection) -> None:
         " faction = NULL, false_alarm = NULL, heard = NULL"
     )
     counts = connection.execute(
-        "SELECT max(seq), sum(used), sum(entries.reason IS NOT NULL), client FROM entries JOIN rounds"
-        " USING (seq) WHERE undone IS NULL GROUP BY client"
+        "SELECT max(seq), sum(used), sum(entries.reason IS NOT NULL AND NOT used), client"
+        " FROM entries JOIN rounds USING (seq) WHERE undone IS NULL GROUP BY client"
     ).fetchall()
     connection.executemany(
         "UPDATE clients SET last_seq = ?, n_used = ?, n_dropped = ? WHERE number = ?", counts

@@ -13,8 +13,18 @@ from benchmarks.ledger import fill
 from holdfast import defend, factions, invariant, median
 from holdfast.core.diagnostics import Diagnostics
 from holdfast.errors import DataError, InputError
-from holdfast.ledger import ClientEntry, RoundEntry, entry_of, model_hash, open_ledger, record_round
-from holdfast.ledger.schema import MIGRATIONS, VERSION
+from holdfast.ledger import (
+    ClientEntry,
+    RoundEntry,
+    entry_of,
+    model_hash,
+    open_ledger,
+    record_round,
+    schema,
+    verify,
+)
+from holdfast.ledger.schema import MIGRATIONS, VERSION, migrate
+from holdfast.ledger.writing import write_round
 from holdfast.watching import Verdict, Verdicts
 
 from .made import CLIENTS, round_entry
@@ -275,6 +285,37 @@ def test_an_empty_file_becomes_a_ledger_of_today(path):
     with open_ledger(path) as ledger:
         ledger.write(round_entry(1))
         assert ledger._connection.execute("PRAGMA user_version").fetchone()[0] == VERSION == len(MIGRATIONS)
+
+
+def test_an_older_ledger_is_migrated_and_nothing_of_it_is_lost(path):
+    raw = sqlite3.connect(path, isolation_level=None)
+    migrate(raw, path=path, to=1)  # as the first version had it, without questions to the operator
+    write_round(raw, round_entry(1), at=1.0)
+    assert raw.execute("PRAGMA user_version").fetchone()[0] == 1
+    raw.close()
+    with open_ledger(path, read_only=True) as ledger:  # even for whoever only reads
+        assert [one["round"] for one in ledger.rounds()] == [1]
+        assert ledger.requests() == []
+    with open_ledger(path) as ledger:
+        ledger.write(round_entry(2))
+        ledger.ask({"eve": "what of her?"}, round=2, deadline=9.0)
+        assert ledger.overview()["banner"] == "held"
+        ledger.decide("ban", "eve")
+        assert ledger.requests()[0]["answered"] == "ban"
+    assert verify(path).holds
+
+
+def test_a_migration_that_fails_leaves_the_ledger_as_it_was(path, monkeypatch):
+    with open_ledger(path) as ledger:
+        ledger.write(round_entry(1))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE new(x); CREATE TABLE rounds(y)"))
+    monkeypatch.setattr(schema, "VERSION", VERSION + 1)
+    raw = sqlite3.connect(path, isolation_level=None)
+    with pytest.raises(sqlite3.OperationalError, match="already exists"):
+        migrate(raw, path=path, to=VERSION + 1)
+    assert raw.execute("PRAGMA user_version").fetchone()[0] == VERSION
+    assert raw.execute("SELECT count(*) FROM sqlite_master WHERE name = 'new'").fetchone()[0] == 0
+    raw.close()
 
 
 def test_a_thousand_clients_take_little_room(path):

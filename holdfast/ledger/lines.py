@@ -1,0 +1,123 @@
+"""What an operator should read in the log after a round: one line of a good one, and what stands out."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .entries import RoundEntry
+
+__all__ = ["Lookout", "summary_line"]
+
+#: A client stands apart if its share is so much above the median, or so many times their usual distance.
+APART, TIMES_USUAL = 0.1, 5.0
+#: And if its update is so many times as long as the median one.
+TIMES_LONGER = 4.0
+#: Below this share of the coordinates, a mask lets the model hardly move.
+LEAST_KEPT = 0.02
+#: Fewer clients than these are no crowd to stand apart from.
+N_CROWD = 5
+
+
+def summary_line(entry: RoundEntry, *, audit: str = "", noun: str = "client") -> str:
+    """Return one line on a round.
+
+    >>> summary_line(RoundEntry(round=3, rule="invariant()", kept_fraction=0.384), audit="3fa9c1a0b0d1ff")
+    'round 3: 0 of 0 clients used, kept 38 % of coordinates, audit 3fa9c1a0b0d1'
+    """
+    used = sum(one.used for one in entry.clients)
+    dropped = sum(one.reason is not None for one in entry.clients)
+    asked = f"{sum(one.asked for one in entry.clients)} {noun}s"
+    parts = [f"{used} of {asked} used"]
+    if entry.hearing:
+        parts = [f"a hearing, {asked} asked, nothing is applied"]
+    elif entry.rewound:
+        parts = ["the model went back to its start"]
+    elif not entry.aggregated:
+        parts.append("NOT AGGREGATED")
+    if dropped:
+        parts.append(f"{dropped} dropped")
+    if entry.kept_fraction is not None:
+        parts.append(f"kept {_percent(entry.kept_fraction)} of coordinates")
+    standings = [one.standing for one in entry.verdicts or ()]
+    parts += [f"{standings.count(one)} {one}" for one in ("suspected", "expelled") if one in standings]
+    if entry.model_after:
+        parts.append(f"model {entry.model_after[:12]}")
+    return f"round {entry.round}: " + ", ".join([*parts, *([f"audit {audit[:12]}"] if audit else [])])
+
+
+@dataclass
+class Lookout:
+    """Looks at round after round, and says what stands out; it remembers for how long already.
+
+    >>> from holdfast.ledger import ClientEntry
+    >>> shares = {11: 0.59, 12: 0.61, 13: 0.6, 14: 0.63, 15: 0.62, 2651: 0.87}
+    >>> clients = tuple(ClientEntry(client=one, used=True, trimmed=share) for one, share in shares.items())
+    >>> lookout = Lookout(noun="node")
+    >>> for number in (1, 2, 3):
+    ...     lines = lookout.warnings(RoundEntry(round=number, rule="invariant()", clients=clients))
+    >>> lines
+    ['round 3: node 2651 trimmed in 87 % of coordinates, others 59-63 %, 3 rounds in a row']
+    """
+
+    noun: str = "client"
+    streaks: dict[tuple[str, Any], int] = field(default_factory=dict)  # [what, client] in rounds it was in
+    n_low: int = 0  # rounds in a row in which hardly anything was kept
+
+    def warnings(self, entry: RoundEntry) -> list[str]:
+        """Return what stands out in this round, each once it has for two rounds in a row."""
+        return [f"round {entry.round}: {line}" for line in (*self._apart(entry), *self._kept(entry))]
+
+    def _apart(self, entry: RoundEntry) -> Iterator[str]:
+        used = [one for one in entry.clients if one.used]
+        for what, measure, words in (
+            ("trimmed", "trimmed", "trimmed in {} of coordinates, others {}-{}"),
+            ("opposed", "opposed", "opposed to the majority in {} of coordinates, others {}-{}"),
+            ("long", "norm", "sent an update of length {}, others {}-{}"),
+        ):
+            values = {one.client: getattr(one, measure) for one in used if getattr(one, measure) is not None}
+            apart = _standing_apart(values, is_length=what == "long")
+            others = [value for client, value in values.items() if client not in apart]
+            for client, value in values.items():
+                if client not in apart:
+                    self.streaks.pop((what, client), None)
+                    continue
+                n = self.streaks[what, client] = self.streaks.get((what, client), 0) + 1
+                if _is_told(n):
+                    low, high = min(others), max(others)
+                    shown = (_percent(value), f"{100 * low:.0f}", _percent(high))
+                    if what == "long":
+                        shown = (f"{value:.3g}", f"{low:.3g}", f"{high:.3g}")
+                    yield f"{self.noun} {client} {words.format(*shown)}, {n} rounds in a row"
+
+    def _kept(self, entry: RoundEntry) -> Iterator[str]:
+        if entry.kept_fraction is None or entry.kept_fraction >= LEAST_KEPT:
+            self.n_low = 0
+            return
+        self.n_low += 1
+        if self.n_low == 1 or _is_told(self.n_low):
+            yield (
+                f"the mask kept {entry.kept_fraction:.2%} of coordinates: the model hardly moves;"
+                " lower tau, or take more clients per round"
+            )
+
+
+def _standing_apart(values: Mapping[Any, float], *, is_length: bool) -> set[Any]:
+    """Return whose value is far above those of the crowd; nobody's if those are half of it."""
+    if len(values) < N_CROWD:
+        return set()
+    numbers = np.array(list(values.values()))
+    middle = float(np.median(numbers))
+    usual = float(np.median(np.abs(numbers - middle)))
+    limit = TIMES_LONGER * middle if is_length else middle + max(APART, TIMES_USUAL * usual)
+    return {client for client, value in values.items() if value > limit}
+
+
+def _is_told(n: int) -> bool:
+    """Return whether a streak of so many rounds is worth a line: not each of them forever."""
+    return n in (2, 3) or (n > 3 and n % 5 == 0)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
