@@ -13,6 +13,7 @@ import holdfast
 from holdfast.errors import InputError
 from holdfast.report import check_installed
 from holdfast.report.kit import SCRIPTS, counted, level, percent, render
+from holdfast.report.monitor.pages import SCRIPTS as MONITOR_SCRIPTS
 
 from .conftest import HOSTILE
 
@@ -55,7 +56,7 @@ def test_a_page_without_data_has_no_scripts_and_allows_none():
 def test_a_template_that_uses_a_name_it_was_not_given_fails():
     import jinja2
 
-    with pytest.raises(jinja2.UndefinedError, match="'advice' is undefined"):
+    with pytest.raises(jinja2.UndefinedError, match="'conclusion' is undefined"):
         render("demo.html", data={})
 
 
@@ -73,8 +74,9 @@ def test_every_template_escapes_and_only_the_kits_own_style_and_script_are_trust
 
 
 def test_no_script_parses_text_as_html():
-    assert {path.stem for path in (REPORT / "scripts").iterdir()} == set(SCRIPTS)
-    for script in (REPORT / "scripts").iterdir():
+    scripts = {path.relative_to(REPORT / "scripts"): path for path in (REPORT / "scripts").rglob("*.js")}
+    assert {name.with_suffix("").as_posix() for name in scripts} == {*SCRIPTS, *MONITOR_SCRIPTS}
+    for script in scripts.values():
         found = re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", script.read_text())
         assert found is None, script
 
@@ -116,5 +118,5 @@ def test_the_wheel_carries_what_pages_are_made_of(tmp_path):
     subprocess.run(command, cwd=root, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("holdfast/report/")}
-    wanted = [*(REPORT / "templates").iterdir(), *(REPORT / "scripts").iterdir()]
-    assert {f"holdfast/report/{path.parent.name}/{path.name}" for path in wanted} <= names
+    wanted = [*(REPORT / "templates").iterdir(), *(REPORT / "scripts").rglob("*.js")]
+    assert {f"holdfast/report/{path.relative_to(REPORT).as_posix()}" for path in wanted} <= names
