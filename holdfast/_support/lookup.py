@@ -11,6 +11,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
     >>> nearest("aplha", ["alpha", "tau"])
     "did you mean 'alpha'? "
+    >>> nearest("momentum", ["alpha", "tau"])
+    ''
     """
-    found = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f"did you mean {found[0]!r}? " if found else ""

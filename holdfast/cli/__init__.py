@@ -10,6 +10,8 @@ def main() -> None:
     """Run the command line, or say what to install for it."""
     try:
         from .commands import app
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in ("rich", "typer"):

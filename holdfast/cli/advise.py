@@ -1,8 +1,10 @@
 """holdfast advise: which alpha and tau, what they guarantee, what they cost, and what a watch would see."""
 
 import json
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import astuple
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -10,17 +12,23 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from .._support.writable import check_writable_file
 from ..theory import Advice, advise
 from ..theory.advice_text import percent, region_text, watch_text
-from .shown import errors_shown
+from .shown import Ending, errors_shown
 
 __all__ = ["advise_command"]
 
 
 def advise_command(
     clients: Annotated[int, typer.Option(help="Number of clients.")],
-    malicious: Annotated[int, typer.Option(help="Number of malicious clients, at most.")],
-    per_round: Annotated[int | None, typer.Option(help="Clients drawn per round (default: all).")] = None,
+    malicious: Annotated[
+        str, typer.Option(metavar="N|N%", help="Malicious clients, at most: 20, or a share, 20%.")
+    ],
+    per_round: Annotated[
+        str | None,
+        typer.Option(metavar="N|N%", help="Clients drawn per round: 30, or a share, 30%; by default all."),
+    ] = None,
     rounds: Annotated[int, typer.Option(help="Number of rounds.")] = 300,
     flip: Annotated[
         float, typer.Option(help="Chance that noise flips the sign of an honest client's value.")
@@ -33,14 +41,19 @@ def advise_command(
         float, typer.Option(help="How far attackers stand off in a round, in deviations of honest clients.")
     ] = 3.0,
     plot: Annotated[Path | None, typer.Option(help="Draw the feasible settings into this file.")] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 if no setting keeps the risk.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Recommend settings of the invariant aggregator for a federation, with guarantees and costs."""
     with errors_shown():
+        if plot is not None:
+            check_writable_file(plot)
         advice = advise(
             n_clients=clients,
-            n_malicious=malicious,
-            n_per_round=per_round,
+            n_malicious=_count("--malicious", malicious, clients),
+            n_per_round=None if per_round is None else _count("--per-round", per_round, clients),
             n_rounds=rounds,
             flip=flip,
             risk=risk,
@@ -55,6 +68,23 @@ def advise_command(
         typer.echo(json.dumps(advice.as_dict(), indent=2))
     else:
         _show(advice, Console(highlight=False))
+    if strict and not advice.within_risk:
+        raise typer.Exit(Ending.NO)
+
+
+def _count(option: str, given: str, n_clients: int) -> int:
+    """Return how many clients a number or a share of them is; of attackers as of others, rather one more."""
+    number, percent_sign, rest = given.strip().partition("%")
+    try:
+        share = Decimal(number) if percent_sign and not rest.strip() else None
+        if share is None:
+            return int(given)
+    except (ArithmeticError, ValueError):
+        message = f"a number of clients, as 20, or a share of them, as 20%; got {given!r}"
+        raise typer.BadParameter(message, param_hint=option) from None
+    if not (share.is_finite() and 0 <= share <= 100):
+        raise typer.BadParameter(f"a share is from 0% to 100%; got {given!r}", param_hint=option)
+    return math.ceil(share * n_clients / 100)
 
 
 def _show(advice: Advice, console: Console) -> None:
@@ -73,6 +103,15 @@ def _show(advice: Advice, console: Console) -> None:
     else:
         console.print(f"[red]No setting keeps every risk at {risk}[/red] over all rounds; this is the best:")
         console.print(_bullets(advice.problems))
+    console.print("\n[bold]To copy[/bold]")
+    settings = {"tau": found.tau, "alpha": found.alpha}
+    in_python = ", ".join(f"{name}={value:g}" for name, value in settings.items())
+    in_shell = "".join(f" --set {name}={value:g}" for name, value in settings.items())
+    for line in (
+        f"  rule = invariant({in_python})",
+        f"  holdfast run TASK --attack edge-case --defence invariant{in_shell}",
+    ):
+        console.print(line, soft_wrap=True, markup=False)
     console.print("\n[bold]Guaranteed[/bold]")
     console.print(_bullets(advice.guarantees))
     console.print("\n[bold]Feasible[/bold]")

@@ -1,6 +1,7 @@
 """holdfast aggregate: the next global model from the clients' files."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,10 +9,11 @@ import typer
 from rich.console import Console
 
 from .._support.printable import printable
+from .._support.writable import check_writable_file, check_writable_folder
 from ..errors import InputError
 from . import options
 from .next_round import step_after
-from .shown import errors_shown
+from .shown import Ending, errors_shown
 from .verdicts import show_conclusion
 
 if TYPE_CHECKING:
@@ -64,9 +66,10 @@ def aggregate_command(
             "a watch remembers the clients between rounds: name a file for that, --state FILE",
             param_hint="--watch",
         )
-    with errors_shown():
+    with errors_shown(interrupted=f"Nothing was written: {printable(out, limit=LONG)} is as it was."):
         from ..files import aggregate_files
 
+        _check_paths(clients, out, state)
         if report is not None:
             own = {"the base": base, "the output": out, "the state": state, "the reference": reference}
             _check_report(report, clients, {**own, "the weights": weights})
@@ -100,10 +103,24 @@ def aggregate_command(
     ]
     words = [word for word in words if word]
     step = step_after(said, clients, base=base, out=out, state=state, words=words)
-    with errors_shown(code=4):  # the model is written
+    with errors_shown(Ending.UNREPORTED):  # the model is written
         _tell(said, facts, report, step, as_json=as_json)
     if not said.diagnostics.aggregated and not said.is_hearing:
-        raise typer.Exit(3)
+        raise typer.Exit(Ending.NO)
+
+
+def _check_paths(clients: list[Path], out: Path, state: Path | None) -> None:
+    """Raise, before any work is done, for what the operator mistyped.
+
+    What is there and broken, a dangling link too, may be a client's doing, and is dropped in the round.
+    """
+    missing = [client for client in clients if not os.path.lexists(client)]
+    if missing:
+        first = printable(missing[0], limit=LONG)
+        more = f", and {len(missing) - 1} more of the given paths" if len(missing) > 1 else ""
+        raise InputError(f"there is no file or folder {first}{more}; nothing was written")
+    for path in filter(None, (out, state)):
+        check_writable_folder(path.parent)
 
 
 def _check_report(report: Path, clients: list[Path], own: dict[str, Path | None]) -> None:
@@ -114,8 +131,7 @@ def _check_report(report: Path, clients: list[Path], own: dict[str, Path | None]
 
     check_installed("jinja2")
     check_roles(clients, {**own, "the report": report, "the report's page": page_beside(report)})
-    if report.is_dir():
-        raise InputError(f"the report must be a file; {report} is a folder")
+    check_writable_file(report)
 
 
 def _tell(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .shown import errors_shown
+from .shown import Ending, errors_shown
 
 __all__ = ["check_command"]
 
@@ -32,4 +32,4 @@ def check_command(
         certificate = check(rule_named(rule, options.settings(set_)), timed=not no_time)
     typer.echo(json.dumps(certificate.as_dict(), indent=2) if as_json else str(certificate))
     if not certificate.passed:
-        raise typer.Exit(3)
+        raise typer.Exit(Ending.NO)

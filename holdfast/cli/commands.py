@@ -21,14 +21,18 @@ from . import (
     theory,
 )
 from .demo import demo
+from .shown import ENDINGS
+from .suggesting import Commands
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="holdfast",
     help="Federated training that holds fast against backdoors.",
+    epilog=ENDINGS,
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_show_locals=False,  # a tracker's token may be among them
 )
 app.command()(demo)

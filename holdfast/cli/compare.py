@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from .._support.writable import check_writable_folder
 from . import options
 from .making import rounds_shown
 from .shown import errors_shown
@@ -23,7 +24,10 @@ def compare_command(
     task: options.TaskName,
     attack: options.OneAttack = None,
     defences: Annotated[
-        str, typer.Option(help="Defences, separated by commas, as RULE or WATCH+RULE.")
+        str,
+        typer.Option(
+            "--defences", "--defenses", help="Defences, separated by commas, as RULE or WATCH+RULE."
+        ),
     ] = "fedavg,trimmed_mean,invariant",
     watch: options.Watch = None,
     seeds: Annotated[
@@ -51,8 +55,10 @@ def compare_command(
         raise typer.BadParameter("name at least one", param_hint="--defences")
     with errors_shown():
         from ..comparing import compare
+        from ..paper.experiment import runs_folder
 
         options.check_report(report)
+        check_writable_folder(runs_folder(out))
         counts = options.numbers(rounds, clients, per_round, malicious)
         given = {
             "watch": watch,

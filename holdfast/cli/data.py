@@ -1,6 +1,8 @@
 """holdfast data: which data sets there are, and the folder they are in."""
 
 import json
+import textwrap
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
 
+from .._support.writable import check_writable_folder
 from ..lab.data.folders import VARIABLE, data_folder
 from . import options
-from .shown import errors_shown
+from .shown import Ending, errors_shown, same_command
+from .suggesting import Commands
 
 if TYPE_CHECKING:
     from ..lab.data.download import Remote, Seen
@@ -21,7 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    name="data", help="Download data sets, and check those that are installed.", no_args_is_help=True
+    name="data",
+    help="Download data sets, and check those that are installed.",
+    cls=Commands,
+    no_args_is_help=True,
 )
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="See 'holdfast data list'.")]
@@ -37,14 +43,14 @@ def list_command(as_json: options.Json = False, data: options.Data = None) -> No
     if as_json:
         typer.echo(json.dumps([*described.values()], indent=2))
         return
-    table = Table(
-        "data set", "what it is", "licence", Column("source", overflow="fold"), "here", show_lines=True
-    )
+    width = Console().width
     for name, entry in SOURCES.items():
-        sources = "\n".join(_format_source(source) for source in entry.sources) or entry.by_hand
-        here = "yes" if described[name]["files"] else "no"
-        table.add_row(name, entry.what, entry.licence, sources, here)
-    Console(highlight=False).print(table)
+        here = "is here" if described[name]["files"] else "is not here"
+        typer.echo(f"{typer.style(name, bold=True)} {here}")
+        sources = [_format_source(source) for source in entry.sources] or [entry.by_hand]
+        for line in (entry.what, f"Licence: {entry.licence}", *sources):
+            typer.echo(_indented(line, width))
+        typer.echo()
 
 
 @app.command("get")
@@ -56,9 +62,10 @@ def get_command(
     data: options.Data = None,
 ) -> None:
     """Download data sets, check them, and install them for the tasks. Downloads resume."""
-    with errors_shown():
+    with errors_shown(interrupted=f"What was downloaded is kept. To resume: {same_command()}"):
         from ..lab.data.store import entry_named, get, installed_files
 
+        check_writable_folder(data_folder())
         here = {}
         for name in names:
             here[name] = [] if again else installed_files(entry_named(name))
@@ -75,7 +82,7 @@ def get_command(
 
 @app.command("verify")
 def verify_command(names: Names = None, as_json: options.Json = False, data: options.Data = None) -> None:
-    """Compare files with the checksums they had when installed; the exit code is 1 if one has changed."""
+    """Compare files with the checksums they had when installed; the exit code is 3 if one has changed."""
     with errors_shown():
         from ..lab.data.sources import SOURCES
         from ..lab.data.store import entry_named, verify
@@ -88,14 +95,12 @@ def verify_command(names: Names = None, as_json: options.Json = False, data: opt
     if as_json:
         typer.echo(json.dumps(checked, indent=2))
     elif checked:
-        table = Table("data set", "file", "state")
         for one in checked:
-            table.add_row(*one.values())
-        Console(highlight=False).print(table)
+            typer.echo(f"{one['data']}  {one['file']}: {one['state']}")
     else:
         typer.echo(f"none of these data sets is in {data_folder()}: get one with 'holdfast data get NAME'")
     if any(one["state"] == "changed" for one in checked):
-        raise typer.Exit(1)
+        raise typer.Exit(Ending.NO)
 
 
 @app.command("where")
@@ -118,8 +123,17 @@ def _step(bar: Progress, remote: "Remote") -> "Seen":
     """Start the bar of a file in place of the last one; return what to call with its progress."""
     for before in bar.task_ids:
         bar.remove_task(before)
-    row = bar.add_task(remote.name, total=None)
-    return lambda done, total: bar.update(row, completed=done, total=total)
+    row, last = bar.add_task(remote.name, total=None), time.monotonic()
+
+    def seen(done: int, total: int | None) -> None:
+        nonlocal last
+        bar.update(row, completed=done, total=total)
+        if bar.disable and time.monotonic() - last >= options.SECONDS:  # no terminal: a line now and then
+            last = time.monotonic()
+            of = f" of {total / 1e6:,.1f}" if total else ""
+            typer.echo(f"{remote.name}: {done / 1e6:,.1f}{of} MB", err=True)
+
+    return seen
 
 
 def _describe(entry: "Entry") -> dict[str, Any]:
@@ -142,6 +156,12 @@ def _describe(entry: "Entry") -> dict[str, Any]:
         "by_hand": entry.by_hand,
         "files": [str(path) for path in installed_files(entry)],
     }
+
+
+def _indented(text: str, width: int) -> str:
+    """Return the text on lines of a width; no name and no address is broken, to be copied whole."""
+    filled = textwrap.TextWrapper(width - 4, break_long_words=False, break_on_hyphens=False)
+    return textwrap.indent(filled.fill(text), "    ")
 
 
 def _format_source(source: "DataSource") -> str:

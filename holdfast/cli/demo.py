@@ -1,6 +1,5 @@
 """`holdfast demo`: a backdoor planted in two tasks, and who keeps it out, in a minute."""
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .._support.writable import check_writable_folder
 from . import options
 from .shown import errors_shown
 from .verdicts import COLOURS, show_conclusion
@@ -68,8 +68,7 @@ def _check_everything(out: Path) -> None:
     from ..report import check_installed
 
     check_installed("torch", "jinja2", "matplotlib")
-    out.mkdir(parents=True, exist_ok=True)
-    tempfile.TemporaryFile(dir=out).close()
+    check_writable_folder(out / "results" / "runs")
 
 
 def _table(

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from .._support.writable import check_writable_file
 from ..errors import InputError
 from ..lab.data.folders import VARIABLE
 
@@ -45,6 +46,12 @@ OneAttack = Annotated[
         "--attack",
         help="Parts joined by +; see 'holdfast list attacks'. By default edge-case, or the only one in a"
         " file of your own.",
+    ),
+]
+DefenceName = Annotated[
+    str,
+    typer.Option(
+        "--defence", "--defense", help="The server's rule, or WATCH+RULE; see 'holdfast list defences'."
     ),
 ]
 Watch = Annotated[
@@ -111,8 +118,7 @@ def check_report(report: Path | None) -> None:
     from ..report import check_installed
 
     check_installed("jinja2", "matplotlib")
-    if report.is_dir():
-        raise InputError(f"the report must be a file; {report} is a folder")
+    check_writable_file(report)
     check_page_name(report)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._support.writable import check_writable_file, check_writable_folder
 from . import options
-from .shown import errors_shown, stopping
+from .shown import errors_shown, same_command, stopping
 
 if TYPE_CHECKING:
     from ..comparing.making import Progress
@@ -22,7 +23,10 @@ def probe_command(
     task: options.TaskName,
     attack: options.OneAttack = None,
     defences: Annotated[
-        str | None, typer.Option(help="Rules, separated by commas; by default all that holdfast has.")
+        str | None,
+        typer.Option(
+            "--defences", "--defenses", help="Rules, separated by commas; by default all that holdfast has."
+        ),
     ] = None,
     after: Annotated[
         int | None,
@@ -61,8 +65,10 @@ def probe_command(
         raise typer.BadParameter("name at least one", param_hint="--defences")
     with errors_shown():
         from ..comparing.probing import probe
+        from ..paper.experiment import runs_folder
 
         _check_figure(figure)
+        check_writable_folder(runs_folder(out))
         choices: Any = {"sampling": sampling.value, "scale": scale, "seed": seed, "out": out}
         found = probe(
             task,
@@ -98,6 +104,7 @@ def _check_figure(figure: Path | None) -> None:
 
     check_installed("matplotlib")
     check_kind(figure.suffix.removeprefix("."))
+    check_writable_file(figure)
 
 
 def _steps_shown(*, quiet: bool) -> "Progress":
@@ -105,7 +112,10 @@ def _steps_shown(*, quiet: bool) -> "Progress":
 
     @contextmanager
     def progress(total: int) -> Iterator[Callable[[int, str], None]]:
-        resuming = stopping("the same command resumes the training of the model to start from")
+        resuming = stopping(
+            "What was trained of the model to start from is stored, the probe is not. To resume: "
+            + same_command()
+        )
         with options.progress("steps", total, quiet=quiet, with_time=False) as show, resuming:
             yield show
 

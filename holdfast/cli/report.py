@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from .._support.writable import check_writable_file, check_writable_folder
 from . import options
 from .shown import errors_shown
 
@@ -48,6 +49,9 @@ def report_command(
         path = out or Path(f"report{SUFFIXES[format_]}")
         if format_ == "html":
             options.check_page_name(path)
+        check_writable_file(path)
+        if figures is not None:
+            check_writable_folder(figures)
         found = _found(experiments or ["all"], results, scale, seeds)
         _write(found, path, format_)
         drawn = []

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from .._support.writable import check_writable_folder
 from . import options
 from .reproduce_shown import plan_as_dict, show_document, show_plan
-from .shown import errors_shown, stopping
+from .shown import errors_shown, same_command, stopping
 
 if TYPE_CHECKING:
     from ..paper.reproduction import RunPlan
@@ -56,6 +57,7 @@ def reproduce_command(
     with errors_shown():
         from ..paper import COLUMNS, experiments_named
         from ..paper.evidence import STUDIES, TASK, evidence
+        from ..paper.experiment import runs_folder
         from ..paper.reproduction import plan_runs
 
         sizes: Any = {"scale": scale, "n_seeds": seeds or (1 if scale == "smoke" else 3)}
@@ -68,10 +70,12 @@ def reproduce_command(
             shown = plan_as_dict(plan, n_workers)
             typer.echo(json.dumps(shown, indent=2)) if as_json else show_plan(plan, n_workers, console)
             return
+        check_writable_folder(runs_folder(out))
         failed = _make(plan, out, n_workers, ray, device=device, keep_models=keep_models, quiet=as_json)
         found = evidence(names, out, **sizes, make=wanted is None or TASK in wanted)
         drawn = _write(found, out / "tables" / scale, out / "figures" / scale)
-        _write_claims(evidence(["all"], out, **sizes)["claims"], out / "tables" / scale)
+        if scale != "smoke":
+            _write_claims(evidence(["all"], out, **sizes)["claims"], out / "tables" / scale)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
@@ -106,7 +110,8 @@ def _make(
     n_rounds = sum(run.task.n_rounds for run in plan.missing.values())
     failed: dict[str, str] = {}
     progress = options.progress("rounds", n_rounds, quiet=quiet, with_time=False)
-    with progress as show, stopping("the same command resumes"):
+    saved = f"Finished runs are stored in {out}, the others up to their last checkpoint. To resume: "
+    with progress as show, stopping(saved + same_command()):
         for now in make_missing(plan, out, n_workers=n_workers, ray=ray, **how):
             show(now.n_rounds, f"{now.n_finished} of {len(plan.missing)} runs done, {now.left} left")
             failed = dict(now.failed)

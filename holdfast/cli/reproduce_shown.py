@@ -65,13 +65,16 @@ def show_document(
         console.print(f"Drawn: {figure}", soft_wrap=True, markup=False)
     if document["claims"]:
         console.print(_claims(document["claims"], document["scale"]))
+    if document["scale"] == "smoke":
+        console.print("The scale smoke shows that everything runs. It says nothing about the claims.")
     _show_left_out(plan, console)
 
 
 def _show_missing(plan: "RunPlan", n_workers: int, console: Console) -> None:
     table = Table(title="Missing runs", title_justify="left")
     for title in ("task", "runs", "rounds left", "seconds per round", "alone, one worker"):
-        table.add_column(title, justify="left" if title == "task" else "right")
+        is_name = title == "task"  # never cut: it is what --tasks takes
+        table.add_column(title, justify="left" if is_name else "right", no_wrap=is_name, overflow="fold")
     for task in dict.fromkeys(run.task.name for run in plan.missing.values()):
         runs = {key: run for key, run in plan.missing.items() if run.task.name == task}
         n_left = sum(run.task.n_rounds - plan.n_done.get(key, 0) for key, run in runs.items())
@@ -99,9 +102,9 @@ def _table(one: dict[str, Any], scale: str) -> Table:
         f" {one.get('printed_by', 'the paper')} prints. {one['note']}"
     )
     table = Table(title=one["title"], title_justify="left", caption=caption, caption_justify="left")
-    table.add_column("")
+    table.add_column("", no_wrap=True, overflow="fold")
     for column in one["columns"]:
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for row, given in cells_by_row(one):
         cells = []
         for cell in given:
@@ -118,7 +121,7 @@ def _claims(claims: list[dict[str, Any]], scale: str) -> Table:
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     table = Table(title=f"Claims at the scale {scale}: {said}", title_justify="left", show_lines=False)
     for title in ("", "claim", "task", "verdict", "numbers"):
-        table.add_column(title)
+        table.add_column(title, no_wrap=title == "task", overflow="fold")
     for one in (one for one in claims if one["verdict"] != "not measured"):
         verdict = f"[{COLOURS[one['verdict']]}]{one['verdict']}[/]"
         stands_in = f" (for {one['stands_in_for']})" if one["stands_in_for"] else ""

@@ -9,13 +9,16 @@ import typer
 from .._support.printable import printable
 from . import options
 from .shown import errors_shown
+from .suggesting import Commands
 
 if TYPE_CHECKING:
     from ..runs.results import Result
 
 __all__ = ["app"]
 
-app = typer.Typer(help="List the stored results, or pack them into a few files.", no_args_is_help=True)
+app = typer.Typer(
+    help="List the stored results, or pack them into a few files.", cls=Commands, no_args_is_help=True
+)
 
 LONGEST = 400  # a line that says what a run is
 

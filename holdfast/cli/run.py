@@ -10,8 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from .._support.writable import check_writable_folder
 from . import options
-from .shown import errors_shown, stopping
+from .shown import errors_shown, same_command, stopping
 from .verdicts import show_conclusion, typed_as
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ __all__ = ["run_command"]
 def run_command(
     task: options.TaskName,
     attack: options.AttackName = "none",
-    defence: Annotated[
-        str, typer.Option(help="The server's rule, or WATCH+RULE; see 'holdfast list defences'.")
-    ] = "fedavg",
+    defence: options.DefenceName = "fedavg",
     watch: options.Watch = None,
     set_: options.Settings = None,
     rounds: options.Rounds = None,
@@ -66,6 +65,7 @@ def run_command(
         from ..runs.tracking import track, tracker_named
 
         options.check_report(report)
+        check_writable_folder(runs_folder(out))
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
         names: Any = {"attack": attack, "defence": defence, "watch": watch, "scale": scale}
         run = build_run(task, settings=settings, numbers=counts, seed=seed, sampling=sampling.value, **names)
@@ -73,7 +73,7 @@ def run_command(
         tracked_by = [tracker_named(name) for name in trackers or ()]
         for tracker in tracked_by:
             results = track(results, tracker)
-        resuming = stopping("with --resume the same command resumes")
+        resuming = stopping(lambda: _saved(run, runs_folder(out)))
         with options.progress("rounds", run.task.n_rounds, quiet=as_json) as show, resuming:
             for result in results:
                 show(result.n_done, _news(result))
@@ -115,10 +115,22 @@ def _train_unattacked(run: "Run", folder: Path, *, device: str, quiet: bool) -> 
     from ..lab.choices import unattacked
     from ..runs.recording import run_and_record
 
-    twin, resuming = unattacked(run), stopping("with --resume the same command resumes")
+    twin, again = unattacked(run), same_command("--resume")
+    resuming = stopping(f"The training under attack is stored in {folder}. To finish the comparison: {again}")
     with options.progress("rounds without attackers", twin.task.n_rounds, quiet=quiet) as show, resuming:
         for result in run_and_record(twin, folder, device=device):
             show(result.n_done, _news(result))
+
+
+def _saved(run: "Run", folder: Path) -> str:
+    """Return what is stored of a run that was interrupted, and how to resume it."""
+    from ..runs.recording import find_current
+
+    found, _ = find_current(run, folder)
+    if found is None or found.finished:  # an older result, which stays
+        return "No round is stored yet: the same command starts over."
+    n_rounds, again = run.task.n_rounds, same_command("--resume")
+    return f"{found.n_done} of {n_rounds} rounds are stored in {folder}. To resume: {again}"
 
 
 def _as_dict(result: "Result") -> dict[str, Any]:

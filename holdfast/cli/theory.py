@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from .._support.writable import check_writable_folder
 from ..theory import Finding, check_theory
-from .shown import errors_shown
+from .shown import Ending, errors_shown
+from .suggesting import Commands
 
 __all__ = ["app", "check", "figures"]
 
-app = typer.Typer(help="Check the theory, and draw its figures.", no_args_is_help=True)
+app = typer.Typer(help="Check the theory, and draw its figures.", cls=Commands, no_args_is_help=True)
 
 
 @app.command()
@@ -37,7 +39,7 @@ def check(
             f" with {samples} samples each; 'by flips' is an exact count."
         )
     if n_wrong:
-        raise typer.Exit(1)
+        raise typer.Exit(Ending.NO)
 
 
 @app.command()
@@ -48,6 +50,7 @@ def figures(
     with errors_shown():
         from ..report.theory_figures import draw_theory
 
+        check_writable_folder(out)
         for path in draw_theory(out):
             typer.echo(str(path))
 

@@ -30,6 +30,10 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None, own: 
     True
     """
     if name == "none":
+        if n_malicious:
+            raise InputError(
+                f"{n_malicious} malicious clients, and no attack: name what they do, as in --attack edge-case"
+            )
         return Attack()
     base = base_name(task.name)
     backdoors = {part: {"backdoor": backdoor} for part, backdoor in BACKDOORS.get(base, {}).items()}

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from ..errors import DataError
 from ..lab.choices import build_run
-from . import experiments_named, judge_claims
+from . import CLAIMS, experiments_named, judge_claims
 from .experiment import Document, Experiment, document
+from .judging import Claim
 from .studies import analyses_of, load_or_make_study, load_study
 
 __all__ = ["STUDIES", "TASK", "evidence"]
@@ -30,7 +31,8 @@ def evidence(
 ) -> Document:
     """Return the document of these experiments; "all" for every one.
 
-    A study that is not stored is left out, or made where `make` asks for that.
+    A study that is not stored is left out, or made where `make` asks for that. Of the claims, it has those
+    that these experiments decide; at the scale "smoke", at which nothing is learned, none.
 
     >>> evidence(["table4"], Path("nowhere"))["experiments"][0]["name"]
     'table4'
@@ -39,7 +41,21 @@ def evidence(
     wanted = [name for name in STUDIES if name in names or "all" in names]
     tables = experiments_named([name for name in names if name not in STUDIES], scale=scale, n_seeds=n_seeds)
     studies = [_experiment(name, folder, scale, n_seeds, make=make) for name in wanted]
-    return document([*tables, *filter(None, studies)], folder, scale=scale, judge=judge_claims)
+    own = {*wanted, *(one.name for one in tables)}
+    about = [claim.id for claim in CLAIMS if "all" in names or _decided_by(claim) <= own]
+
+    def judged(experiments: Sequence[Document]) -> list[Document]:
+        claims = [] if scale == "smoke" else judge_claims(experiments)
+        return [claim for claim in claims if claim["id"] in about]
+
+    return document([*tables, *filter(None, studies)], folder, scale=scale, judge=judged)
+
+
+def _decided_by(claim: Claim) -> set[str]:
+    """Return the names of the experiments that a claim is about, or that of its study."""
+    if claim.holds is None:
+        return {name for name, study in STUDIES.items() if study.claim == claim.id}
+    return {experiment for experiment, _ in claim.cells.values()}
 
 
 def _experiment(name: str, folder: Path, scale: str, n_seeds: int, *, make: bool) -> Experiment | None:

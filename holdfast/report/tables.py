@@ -47,7 +47,7 @@ def document_text(document: Mapping[str, Any], format: str) -> str:
     if format == "json":
         return json.dumps(document, indent=1, allow_nan=False) + "\n"
     tables = [table_text(one, format, scale=document["scale"]) for one in document["experiments"]]
-    if format == "markdown" and document["scale"] is not None:
+    if format == "markdown" and document["claims"]:
         return "\n".join(["## Claims\n", claims_text(document["claims"]), "## Tables\n", *tables])
     if format == "csv":  # one table, with one head
         return "".join(table if not place else table.partition("\n")[2] for place, table in enumerate(tables))

@@ -60,3 +60,34 @@ def test_a_figure_of_no_known_kind_is_refused(tmp_path):
     result = run(*CIFAR, "--plot", str(tmp_path / "region.docx"))
     assert result.exit_code == 1
     assert "a figure must be one of png, svg, pdf" in result.output
+
+
+@pytest.mark.parametrize(
+    ("share", "count"), [("20%", 20), (" 20 % ", 20), ("7.5%", 8), ("0.1%", 1), ("20", 20)]
+)
+def test_attackers_may_be_given_as_a_share_which_is_rounded_up(share, count):
+    found = json.loads(run("advise", "--clients", "100", "--malicious", share, "--json").stdout)
+    assert found["federation"]["n_malicious"] == count
+    drawn = run("advise", "--clients", "100", "--malicious", "1", "--per-round", share, "--json")
+    assert count == 1 or json.loads(drawn.stdout)["federation"]["n_per_round"] == count
+
+
+@pytest.mark.parametrize("given", ["x", "x%", "120%", "-1%", "nan%", "20%5", "2.5"])
+def test_what_is_neither_a_number_nor_a_share_is_refused(given):
+    result = run("advise", "--clients", "100", "--malicious", given)
+    assert result.exit_code == 2
+    assert "--malicious" in result.stderr
+    assert given in result.stderr
+
+
+def test_the_advice_ends_in_words_to_copy():
+    lines = [line.strip() for line in run(*CIFAR).output.splitlines()]
+    assert "rule = invariant(tau=0.5, alpha=0.45)" in lines
+    assert "holdfast run TASK --attack edge-case --defence invariant --set tau=0.5 --set alpha=0.45" in lines
+
+
+def test_strict_makes_a_risk_that_no_setting_keeps_a_no():
+    assert run(*CIFAR).exit_code == 0
+    assert run(*CIFAR, "--strict").exit_code == 3
+    assert run(*CIFAR, "--strict", "--json").exit_code == 3
+    assert run("advise", "--clients", "30", "--malicious", "5", "--strict").exit_code == 0

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import resource
@@ -113,7 +114,7 @@ def test_a_report_without_jinja_is_refused_before_anything_is_aggregated(round_,
         ("state", "the state and the report are the same path"),
         ("clients/c00.safetensors", "the report and a client are the same path"),
         ("next.json", "the output and the report's page are the same path"),
-        ("clients", "the report must be a file"),
+        ("clients", "clients: it is a folder"),
     ],
 )
 def test_a_report_in_place_of_something_else_is_refused_before_any_work(report, said, round_):
@@ -128,14 +129,27 @@ def test_a_report_in_place_of_something_else_is_refused_before_any_work(report, 
     assert not out.exists()
 
 
-def test_a_report_that_cannot_be_written_has_its_own_exit_code_as_the_model_is_there(round_):
+def test_a_report_that_cannot_be_written_is_refused_before_any_work(round_):
     folder, _, _, at, clients = round_
     (folder / "file").touch()
     files = ("--base", at, "--out", folder / "next", "--report", folder / "file" / "report.json")
     done = run("aggregate", *clients, *files)
+    assert done.exit_code == 1
+    assert "is no folder; name another place" in done.stderr
+    assert not (folder / "next").exists()
+
+
+def test_a_report_that_fails_after_all_has_its_own_exit_code_as_the_model_is_there(round_, monkeypatch):
+    def full(document, report):
+        raise OSError(errno.ENOSPC, "No space left on device", str(report))
+
+    monkeypatch.setattr("holdfast.report.pages.write_round", full)
+    folder, _, _, at, clients = round_
+    files = ("--base", at, "--out", folder / "next", "--report", folder / "report.json")
+    done = run("aggregate", *clients, *files)
     assert done.exit_code == 4
     assert f"the next model is in {folder / 'next'}" in done.output.replace("\n", "")
-    assert "file: " in done.output
+    assert done.stderr == f"{folder / 'report.json'}: No space left on device\n"
     assert (folder / "next").exists()
 
 
@@ -181,7 +195,7 @@ def test_a_wrong_use_is_one_line_and_an_exit_code(round_, wrong, said):
 def test_a_round_without_a_usable_client_keeps_the_model_and_says_so_by_its_exit_code(round_):
     folder, _, _, at, clients = round_
     for path in clients:
-        path.unlink()
+        path.write_bytes(b"nothing")
     done = run("aggregate", *clients, "--base", at, "--out", folder / "next")
     assert done.exit_code == 3
     assert "NOT AGGREGATED" in done.output
@@ -241,3 +255,46 @@ def test_a_watch_without_a_file_to_remember_in_is_a_wrong_use(round_):
     assert done.exit_code == 2
     assert "--state FILE" in done.output
     assert not (folder / "next").exists()
+
+
+def test_a_path_that_does_not_exist_is_the_operators_mistake(round_):
+    folder, _, _, at, clients = round_
+    before = sorted(folder.rglob("*"))
+    out = folder / "next.safetensors"
+    for wrong in ([folder / "clients" / "*.safetensor"], [*clients, folder / "nobody", folder / "noone"]):
+        done = run("aggregate", *wrong, "--base", at, "--out", out)
+        assert done.exit_code == 1
+        first = next(path for path in wrong if path not in clients)
+        assert done.stderr.startswith(f"there is no file or folder {first}")
+        assert done.stderr.endswith("; nothing was written\n")
+        assert sorted(folder.rglob("*")) == before
+    assert ", and 1 more of the given paths" in done.stderr
+
+
+def test_a_dangling_link_may_be_a_clients_doing_and_is_dropped(round_):
+    folder, _, _, at, clients = round_
+    (folder / "clients" / "evil.safetensors").symlink_to(folder / "nothing")
+    out = folder / "next.safetensors"
+    done = run("aggregate", *clients, folder / "clients" / "evil.safetensors", "--base", at, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "7 clients aggregated, 1 dropped" in done.output
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(round_, monkeypatch):
+    folder, _, _, at, clients = round_
+    monkeypatch.setattr("holdfast.files.aggregate_files", None)
+    for words in (("--out", at / "next"), ("--out", folder / "next", "--state", at / "state")):
+        done = run("aggregate", *clients, "--base", at, *words)
+        assert done.exit_code == 1
+        assert done.stderr.startswith(f"cannot write to {at}: {at} is no folder")
+
+
+def test_an_interrupted_round_leaves_the_output_as_it_was(round_, monkeypatch):
+    def interrupted(*clients, **how):
+        raise KeyboardInterrupt
+
+    folder, _, _, at, clients = round_
+    monkeypatch.setattr("holdfast.files.aggregate_files", interrupted)
+    done = run("aggregate", *clients, "--base", at, "--out", folder / "next")
+    assert done.exit_code == 130
+    assert done.stderr == f"Interrupted. Nothing was written: {folder / 'next'} is as it was.\n"

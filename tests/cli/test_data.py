@@ -4,6 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast.cli.commands import app
+from holdfast.lab.data.download import Remote
 
 from ..lab.data.test_folders import without_a_home
 
@@ -61,14 +62,14 @@ def test_another_folder_can_be_named(run, tmp_path):
     )
 
 
-def test_a_file_that_changed_since_it_was_installed_ends_with_1(run, tmp_path):
+def test_a_file_that_changed_since_it_was_installed_ends_with_3(run, tmp_path):
     assert "none of these data sets" in run("verify").output
     (tmp_path / "glove.6B.300d.txt").write_text("the 1 2\n")
     assert run("verify").exit_code == 0
     (tmp_path / "spambase_57.csv").write_text("a,is_spam\n1,0\n")
     (tmp_path / "SHA256SUMS").write_text(f"{'ab' * 32}  spambase_57.csv\n")
     outcome = run("verify", "--json")
-    assert outcome.exit_code == 1
+    assert outcome.exit_code == 3
     assert {one["file"]: one["state"] for one in json.loads(outcome.output)} == {
         "glove.6B.300d.txt": "unverified",
         "spambase_57.csv": "changed",
@@ -88,3 +89,28 @@ def test_a_data_set_that_cannot_be_had_ends_in_one_message(run):
     assert outcome.exit_code == 1
     assert "cannot be downloaded" in outcome.output
     assert run("get", "nothing").exit_code == 1
+
+
+def test_without_a_terminal_a_download_writes_a_line_now_and_then(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.cli.options.SECONDS", 0.0)
+
+    def get(name, *, source, step):
+        seen = step(Remote("archive.zip", "https://example.org/archive.zip"))
+        seen(1_500_000, 3_000_000)
+        seen(2_000_000, None)
+        return [tmp_path / "archive.zip"]
+
+    monkeypatch.setattr("holdfast.lab.data.store.get", get)
+    done = run("get", "spambase")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == "archive.zip: 1.5 of 3.0 MB\narchive.zip: 2.0 MB\n"
+
+
+def test_an_interrupted_download_is_kept(run, monkeypatch):
+    def get(name, **how):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("holdfast.lab.data.store.get", get)
+    done = run("get", "spambase")
+    assert done.exit_code == 130
+    assert done.stderr.startswith("Interrupted. What was downloaded is kept. To resume: holdfast ")

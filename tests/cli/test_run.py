@@ -137,7 +137,7 @@ def test_an_interrupt_is_answered_with_how_to_resume(tmp_path, monkeypatch):
     monkeypatch.setattr("holdfast.runs.recording.run_and_record", interrupt)
     result = attacked(tmp_path)
     assert result.exit_code == 130
-    assert "with --resume the same command resumes" in result.stderr
+    assert result.stderr == "Interrupted. No round is stored yet: the same command starts over.\n"
 
 
 def test_attackers_have_their_share_of_every_round_if_fixed(tmp_path):

@@ -28,7 +28,7 @@ def test_check_fails_where_a_formula_is_wrong(monkeypatch):
     wrong = Finding("a coin", "heads", 0.5, measured=0.9, n_samples=100)
     monkeypatch.setattr(theory, "check_theory", lambda **_: (wrong,))
     result = run("check")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "WRONG" in result.output
 
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from holdfast.paper import CLAIMS, judge_claims
 from holdfast.paper.evidence import STUDIES, evidence
 from holdfast.paper.studies import ANALYSES
 
@@ -44,7 +45,31 @@ def test_a_study_that_is_not_stored_is_left_out_unless_it_is_to_be_made(studied,
 
 def test_studies_answer_their_claims(studied):
     _, found = studied
-    verdicts = {claim["id"]: claim for claim in found["claims"] if claim["task"] == "digits"}
+    judged = judge_claims(found["experiments"])
+    verdicts = {claim["id"]: claim for claim in judged if claim["task"] == "digits"}
     for claim in ("claim-11", "claim-12", "minima"):
         assert verdicts[claim]["verdict"] in ("holds", "does not hold")
         assert any(character.isdigit() for character in verdicts[claim]["numbers"])
+
+
+def test_a_scale_at_which_nothing_is_learned_decides_no_claim(studied):
+    _, found = studied
+    assert found["scale"] == "smoke"
+    assert found["claims"] == []
+
+
+def test_only_claims_are_judged_that_the_named_experiments_decide(tmp_path):
+    everything = {claim["id"] for claim in evidence(["all"], tmp_path)["claims"]}
+    assert everything == {claim.id for claim in CLAIMS}
+    for name in ("table1", "figure5"):
+        own = {claim["id"] for claim in evidence([name], tmp_path)["claims"]}
+        assert own == {claim.id for claim in CLAIMS if decided_by(claim) == {name}}
+        assert own
+    both = {claim["id"] for claim in evidence(["table1", "table4"], tmp_path)["claims"]}
+    assert both >= {claim.id for claim in CLAIMS if decided_by(claim) == {"table1", "table4"}}
+
+
+def decided_by(claim):
+    """Return the experiments that a claim is about, each claim of a study by its figure."""
+    studies = {"claim-11": "figure4", "claim-12": "figure5", "minima": "separable-minima"}
+    return {experiment for experiment, _ in claim.cells.values()} or {studies[claim.id]}
