@@ -28,8 +28,9 @@ class Stored(Protocol):
 def taken(array: Array | Stored, where: NDArray[np.int64]) -> Array:
     """Return the numbers at these places in flat order; of a file, each run of neighbours is one read."""
     if isinstance(array, np.ndarray):
-        is_flat = array.flags.c_contiguous
-        return array.reshape(-1).take(where) if is_flat else array[np.unravel_index(where, array.shape)]
+        if not array.flags.c_contiguous:
+            return array[np.unravel_index(where, array.shape)]
+        return array.reshape(-1).take(where, mode="clip")  # which none of them needs, and which is faster
     runs = np.split(where, np.flatnonzero(np.diff(where) != 1) + 1)
     return np.concatenate([flat_piece(array, slice(int(run[0]), int(run[-1]) + 1)) for run in runs])
 

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from holdfast.kernels import _splits
 from holdfast.kernels.splits import SHARES, best_split, leading_directions
 
 
@@ -154,3 +155,20 @@ def test_no_direction_is_made_of_what_rounding_leaves(rank):
     rows = np.random.default_rng(rank).integers(-9, 9, size=(40, rank)).astype(float)
     found = leading_directions(rows @ rows.T, 12)
     np.testing.assert_allclose(found.T @ found, np.diag([1.0] * rank + [0.0] * (12 - rank)), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["distinct", "tied", "equal"])
+def test_an_order_that_is_put_right_leads_to_the_splits_that_sorting_anew_finds(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    points = {"distinct": rng.normal(size=(50, 3)), "tied": rng.integers(0, 3, (50, 3)) * 1.0}.get(kind)
+    points = np.ones((50, 3)) if points is None else points
+    masks = rng.random((30, 50)) < 0.3
+    for name in ("project", "moments", "put_in_order", "refined_splits"):  # as plain Python
+        monkeypatch.setattr(_splits, name, getattr(getattr(_splits, name), "py_func", getattr(_splits, name)))
+    found = []
+    for quick in (_splits.put_in_order, lambda order, values: False):
+        monkeypatch.setattr(_splits, "put_in_order", quick)
+        refined, scores = masks.copy(), np.empty(30)
+        _splits.refined_splits(points, refined, 3, scores)
+        found.append((refined.tobytes(), scores.tobytes()))
+    assert found[0] == found[1]
