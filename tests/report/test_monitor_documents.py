@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from holdfast.errors import InputError
-from holdfast.ledger import ClientEntry, RoundEntry, open_ledger
+from holdfast.ledger import ClientEntry, Ledger, RoundEntry, open_ledger
 from holdfast.report.monitor import write_monitor_page
 from holdfast.report.monitor.source import LedgerSource
 from holdfast.report.monitor.words import banner, next_steps
@@ -154,13 +154,16 @@ def test_a_ban_shows_without_a_new_round(federation):
     ]
 
 
-def test_clients_whose_standing_changed_unheard_are_in_the_update(federation):
-    federation.round(4)
+def test_of_clients_who_took_no_part_only_the_accused_are_told_again(federation):
+    federation.round(6)
     source = LedgerSource(federation.path)
     first = source.document()
+    federation.honest, federation.attackers = HONEST[:4], ()
     federation.round(1)
-    names = [one["name"] for one in rows(source.document(last=first["last"])["clients"])]
-    assert set(ATTACKERS) <= set(names)
+    update = source.document(last=first["last"])
+    names = [first["clients"]["name"][place] for place in update["clients"]["place"]]
+    assert names == [*HONEST[:4], *ATTACKERS]
+    assert set(update["clients"]["name"]) == {None}  # known already
 
 
 def test_ids_that_look_alike_have_names_that_differ(tmp_path):
@@ -209,3 +212,49 @@ def test_numbers_that_json_does_not_know_stop_nothing(federation):
     found = json.loads(LedgerSource(federation.path).answer())
     assert found["rounds"]["accuracy"] == [None, None]
     assert found["banner"]["further"] == []
+
+
+def test_a_round_that_waits_for_a_decision_comes_first(federation):
+    federation.round(6)
+    with open_ledger(federation.path) as ledger:
+        ledger.ask({"eve": "expel?"}, round=7, deadline=2e9)
+    found = LedgerSource(federation.path).document()
+    assert found["banner"]["level"] == "asking"
+    assert found["banner"]["sentence"] == "Round 7 waits for your decision on client eve."
+    assert found["banner"]["further"][0] == "Without one, the policy decides at 2033-05-18 03:33 UTC."
+    assert "3 of 10 clients vote together" in found["banner"]["further"][1]
+    assert found["next"][2]["command"].startswith("holdfast clients pardon eve")
+    with open_ledger(federation.path) as ledger:
+        ledger.decide("pardon", "eve")
+    assert LedgerSource(federation.path).document()["banner"]["level"] == "expelled"
+
+
+def test_why_a_training_stopped_is_told(federation):
+    federation.round(6)
+    with open_ledger(federation.path) as ledger:
+        ledger.note(stopped="the policy says so")
+    said = LedgerSource(federation.path).document()["banner"]
+    assert (said["level"], said["sentence"]) == ("stopped", "The training was stopped: the policy says so.")
+
+
+def test_what_is_written_while_a_document_is_made_belongs_to_the_next(federation, monkeypatch):
+    federation.round(3)
+    source = LedgerSource(federation.path)
+    first = source.document()
+    read = Ledger.timeline
+
+    def late(ledger, since=0):
+        monkeypatch.setattr(Ledger, "timeline", read)
+        federation.honest = (*HONEST, "zoe")
+        federation.round(1)
+        return read(ledger, since)
+
+    federation.round(1)
+    monkeypatch.setattr(Ledger, "timeline", late)
+    update = source.document(last=first["last"])
+    assert update["timeline"]["rounds"] == update["rounds"]["round"][-1:] == [4]
+    assert {len(letters) for letters in update["timeline"]["fates"]} == {1}
+    assert len(update["timeline"]["fates"]) == update["n_clients"] == 10
+    after = source.document(last=update["last"])
+    assert after["timeline"]["rounds"] == [5]
+    assert "zoe" in after["clients"]["name"]

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import __version__
@@ -42,7 +43,8 @@ def empty_document(path: str, *, error: str | None = None) -> dict[str, Any]:
     'No round has ended yet.'
     """
     said = {"level": "waiting", "sentence": "No round has ended yet.", "further": []}
-    return {"version": __version__, "ledger": path, "error": error, "banner": said, "tag": None, "next": []}
+    told = {"version": __version__, "ledger": path, "title": Path(path).name, "error": error}
+    return told | {"banner": said, "tag": None, "next": []}
 
 
 def monitor_document(ledger: "Ledger", *, path: str, last: int | None = None) -> dict[str, Any]:
@@ -51,12 +53,15 @@ def monitor_document(ledger: "Ledger", *, path: str, last: int | None = None) ->
     That is the number that each time a round is made has for itself, `seq`: a round that is made again has
     another, and then everything is told anew.
     """
-    overview, clients, rounds = ledger.overview(), ledger.clients(), ledger.rounds()
+    rounds = ledger.rounds()  # first: what is written while the rest is read belongs to the next document
+    overview, clients, requests = ledger.overview(), ledger.clients(), ledger.requests()
     known = [one["round"] for one in rounds if one["seq"] == last]
     since = known[0] if known else 0
-    timeline, moved = _timeline(ledger.timeline(since=max(since - 1, 0)), since)
-    changed = [place for place, one in enumerate(clients) if place in moved or _is_new(one, since)]
     newest = rounds[-1] if rounds else {}
+    timeline, moved = _timeline(
+        ledger.timeline(since=max(since - 1, 0)), since=since, upto=newest.get("round", 0), n=len(clients)
+    )
+    changed = [place for place, one in enumerate(clients) if place in moved or _is_new(one, since)]
     mapped = [one["round"] for one in rounds if one["shared"] is not None]  # somebody watched
     drops = [one for one in dropped_replies(ledger, limit=N_DROPS) if not is_kept_out(one["reason"])]
     n_broken = sum(one["round"] == newest["round"] for one in drops)
@@ -65,17 +70,18 @@ def monitor_document(ledger: "Ledger", *, path: str, last: int | None = None) ->
         "version": __version__,
         "ledger": path,
         "ledger_argument": shlex.quote(path),
+        "title": printable(overview["federation"].get("name") or Path(path).name),
         "error": None,
         "since": since,
         "last": newest.get("seq"),
-        "federation": {name: printable(value) for name, value in overview["federation"].items()},
         "rule": printable(newest.get("rule") or "–", limit=300),
         "watch": printable(newest.get("watch") or "none", limit=300),
-        "banner": banner(overview, clients, rounds, n_broken=n_broken),
-        "next": next_steps(clients, path=path),
+        "banner": banner(overview, clients, rounds, n_broken=n_broken, requests=requests),
+        "next": next_steps(clients, path=path, requests=requests),
+        "n_planned": overview["federation"].get("n_rounds"),
         "n_clients": len(clients),
         "banned": [place for place, one in enumerate(clients) if one["banned"]],
-        "clients": _client_columns(clients, changed),
+        "clients": _client_columns(clients, changed, since),
         "rounds": _columns([one for one in rounds if one["round"] > since - N_AGAIN], ROUND_COLUMNS),
         "timeline": timeline,
         "map_rounds": mapped,
@@ -105,12 +111,13 @@ def _frames(ledger: "Ledger", places: Mapping[Any, int], rounds: Sequence[int]) 
     return [frame for frame in frames if frame is not None]
 
 
-def _timeline(found: Row, since: int) -> tuple[dict[str, Any], set[int]]:
-    """Return the letters of all rounds after `since`, and the clients whose standing changed in them."""
-    skip = sum(number <= since for number in found["rounds"])
-    moved = {place for place, letters in enumerate(found["standings"]) if len(set(letters)) > 1}
-    letters = {name: [line[skip:] for line in found[name]] for name in ("standings", "fates")}
-    return {"rounds": found["rounds"][skip:], **letters}, moved
+def _timeline(found: Row, *, since: int, upto: int, n: int) -> tuple[dict[str, Any], set[int]]:
+    """Return the letters of the rounds after `since`, and the clients whose standing changed in them."""
+    start = sum(number <= since for number in found["rounds"])
+    end = sum(number <= upto for number in found["rounds"])
+    moved = {place for place, letters in enumerate(found["standings"][:n]) if len(set(letters[:end])) > 1}
+    letters = {name: [line[start:end] for line in found[name][:n]] for name in ("standings", "fates")}
+    return {"rounds": found["rounds"][start:end], **letters}, moved
 
 
 def _grouped(drops: Sequence[Row]) -> list[list[Any]]:
@@ -125,7 +132,8 @@ def _grouped(drops: Sequence[Row]) -> list[list[Any]]:
 
 
 def _is_new(client: Row, since: int) -> bool:
-    return not since or (client["last_round"] or 0) > since or client["standing"] in ("suspected", "expelled")
+    is_unheard = client["last_round"] is None
+    return is_unheard or client["last_round"] > since or client["standing"] in ("suspected", "expelled")
 
 
 def _key(client: Any) -> tuple[str, Any]:
@@ -136,11 +144,17 @@ def _places(clients: Sequence[Row]) -> dict[Any, int]:
     return {_key(one["id"]): place for place, one in enumerate(clients)}
 
 
-def _client_columns(clients: Sequence[Row], places: Sequence[int]) -> dict[str, list[Any]]:
+def _client_columns(clients: Sequence[Row], places: Sequence[int], since: int) -> dict[str, list[Any]]:
+    """Return clients column by column; what never changes only of those whom the page does not know yet."""
     names = names_of(clients)
     rows = [clients[place] for place in places]
-    told: dict[str, list[Any]] = {"place": list(places), "name": [names[place] for place in places]}
-    return told | {"argument": [argument_of(one["id"]) for one in rows]} | _columns(rows, CLIENT_COLUMNS)
+    known = [one["first_round"] is not None and one["first_round"] <= since for one in rows]
+    told: dict[str, list[Any]] = {
+        "place": list(places),
+        "name": [None if old else names[place] for place, old in zip(places, known, strict=True)],
+        "argument": [None if old else argument_of(one["id"]) for one, old in zip(rows, known, strict=True)],
+    }
+    return told | _columns(rows, CLIENT_COLUMNS)
 
 
 def thinned(numbers: Sequence[int], most: int) -> list[int]:
@@ -161,7 +175,7 @@ def _columns(rows: Sequence[Row], names: Iterable[str]) -> dict[str, list[Any]]:
 
 
 def _short(value: Any) -> Any:
-    return float(f"{value:.6g}") if isinstance(value, float) and abs(value) < 1e6 else value
+    return float(f"{value:.4g}") if isinstance(value, float) and abs(value) < 1e6 else value
 
 
 def _decided(one: Row) -> dict[str, Any]:

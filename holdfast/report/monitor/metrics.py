@@ -74,12 +74,14 @@ class _Ledger:
             yield from (*_of_rounds([]), *_of_clients([]))
             return
         with self.source.opened() as ledger:
-            clients, rounds = ledger.clients(), ledger.rounds()
+            clients, rounds, requests = ledger.clients(), ledger.rounds(), ledger.requests()
             last = dict(rounds[-1]) if rounds else {}
             drops = dropped_replies(ledger, since=last["round"] - 1) if rounds else []
         kept_out = sum(is_kept_out(one["reason"]) for one in drops)
         last |= {"n_kept_out": kept_out, "n_broken": len(drops) - kept_out} if rounds else {}
         yield from (*_of_rounds(rounds), *_of_clients(clients), *_of_last(last))
+        awaited = sum(one["answered"] is None for one in requests)
+        yield _gauge("decisions_awaited", "Questions that wait for an operator.", {(): awaited})
 
 
 def _gauge(name: str, says: str, values: "Mapping[tuple[str, ...], float]", *labels: str) -> "Metric":

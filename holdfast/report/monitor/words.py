@@ -4,6 +4,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from ..._support.printable import printable
@@ -14,7 +15,7 @@ __all__ = ["argument_of", "banner", "is_kept_out", "name_of", "names_of", "next_
 Row = Mapping[str, Any]
 
 #: How a reason begins that is a decision of the watch or an operator, not a reply that cannot be used.
-KEPT_OUT = ("expelled", "banned", "new: it has a say")
+KEPT_OUT = ("expelled", "banned", "excluded", "new: it has a say")
 #: So many of the accused are named.
 MOST_NAMES = 5
 #: Below this share of kept coordinates a mask hardly lets the model learn.
@@ -58,11 +59,16 @@ def is_kept_out(reason: str) -> bool:
 
 
 def banner(
-    overview: Row, clients: Sequence[Row], rounds: Sequence[Row], *, n_broken: int = 0
+    overview: Row,
+    clients: Sequence[Row],
+    rounds: Sequence[Row],
+    *,
+    n_broken: int = 0,
+    requests: Sequence[Row] = (),
 ) -> dict[str, Any]:
     """Return how serious it is, one sentence that says what goes on, and further ones.
 
-    `n_broken` replies of the last round could not be used.
+    `n_broken` replies of the last round could not be used. `requests` are questions put to an operator.
 
     >>> found = [{"id": n, "standing": "expelled", "since": 4, "faction": 1} for n in range(3)]
     >>> rest = [{"id": n, "standing": "clear", "since": None, "faction": None} for n in range(3, 10)]
@@ -74,21 +80,30 @@ def banner(
     The model went back to its start in round 5.
     """
     thing = "node" if overview["federation"].get("source") == "flower" else "client"
-    if not rounds:
-        return {"level": "waiting", "sentence": "No round has ended yet.", "further": []}
-    level, sentence = _found(clients, rounds, thing)
-    asked = [one for one in overview.get("requests") or () if not one.get("answered")]
-    further = [*_who(clients, level), *_of_rounds(rounds, n_broken)]
+    level, sentence, further = "waiting", "No round has ended yet.", []
+    if rounds:
+        level, sentence = _found(clients, rounds, thing)
+        further = [*_who(clients, level), *_of_rounds(rounds, n_broken)]
+    asked, stopped = _open(requests), overview["federation"].get("stopped")
     if asked:
+        who = list(dict.fromkeys(name_of(one["client"]) for one in asked))
+        until = datetime.fromtimestamp(min(one["deadline"] for one in asked), UTC)
+        further[:0] = [f"Without one, the policy decides at {until:%Y-%m-%d %H:%M} UTC.", sentence]
+        level = "asking"
+        sentence = f"Round {asked[0]['round']} waits for your decision on {thing} {_listed(who)}."
+    elif stopped is not None:
         further.insert(0, sentence)
-        who = ", ".join(dict.fromkeys(name_of(one["client"]) for one in asked))
-        level, sentence = "asking", f"Round {asked[0]['round']} waits for your decision on {thing} {who}."
+        level, sentence = "stopped", f"The training was stopped: {printable(stopped, limit=300)}."
     n_banned = sum(bool(one.get("banned")) for one in clients)
     if n_banned:
         further.append(
             f"{counted([n_banned], thing)} {'is' if n_banned == 1 else 'are'} banned by an operator."
         )
     return {"level": level, "sentence": sentence, "further": further}
+
+
+def _open(requests: Sequence[Row]) -> list[Row]:
+    return [one for one in requests if one["answered"] is None]
 
 
 def _found(clients: Sequence[Row], rounds: Sequence[Row], thing: str) -> tuple[str, str]:
@@ -150,8 +165,12 @@ def _who(clients: Sequence[Row], level: str) -> list[str]:
     names = [name_of(one["id"]) for one in clients if one["standing"] == level]
     if not names:
         return []
+    return [f"{'It is' if len(names) == 1 else 'They are'} {_listed(names)}."]
+
+
+def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return [f"{'It is' if len(names) == 1 else 'They are'} {', '.join(names[:MOST_NAMES])}{more}."]
+    return f"{', '.join(names[:MOST_NAMES])}{more}"
 
 
 def _of_rounds(rounds: Sequence[Row], n_broken: int) -> list[str]:
@@ -171,7 +190,7 @@ def _of_rounds(rounds: Sequence[Row], n_broken: int) -> list[str]:
     return said
 
 
-def next_steps(clients: Sequence[Row], *, path: str) -> list[dict[str, str]]:
+def next_steps(clients: Sequence[Row], *, path: str, requests: Sequence[Row] = ()) -> list[dict[str, str]]:
     """Return commands for what can be done now, each with what it does.
 
     An id is quoted for the shell. One that no terminal shows as it is gets no command.
@@ -186,11 +205,14 @@ def next_steps(clients: Sequence[Row], *, path: str) -> list[dict[str, str]]:
     order = {"expelled": 0, "suspected": 1}
     accused = [one for one in clients if one["standing"] in order]
     accused.sort(key=lambda one: (order[one["standing"]], one["since"] is None, one["since"] or 0))
-    shown = [argument for one in accused if (argument := argument_of(one["id"])) is not None]
+    wanted = [*(one["client"] for one in _open(requests)), *(one["id"] for one in accused)]
+    shown = [argument for client in wanted if (argument := argument_of(client)) is not None]
     ledger = f"--ledger {shlex.quote(path)}"
     if not shown:
         return [{"does": "See all clients", "command": f"holdfast clients list {ledger}"}]
     steps = {"See its history": "show", "Keep it out for good": "ban", "Take it back": "pardon"}
+    if _open(requests):
+        steps = {"See its history": "show", "Keep it out": "ban", "Let it stay": "pardon"}
     return [
         {"does": does, "command": f"holdfast clients {verb} {shown[0]} {ledger}"}
         for does, verb in steps.items()

@@ -44,7 +44,10 @@ function makeMemory() {
     known.document = next;
     takeRounds(rowsIn(next.rounds));
     takeTimeline(next.timeline || {});
-    for (const client of rowsIn(next.clients)) known.clients.set(client.place, { ...client, number: client.place });
+    for (const { place, name, argument, ...rest } of rowsIn(next.clients)) {
+      const before = known.clients.get(place); // its name is told once
+      known.clients.set(place, { ...rest, number: place, name: name ?? before?.name, argument: argument ?? before?.argument });
+    }
     const banned = new Set(listed(next.banned));
     for (const client of known.clients.values()) client.banned = banned.has(client.number);
     for (const frame of listed(next.frames)) known.frames.set(frame.round, frame);

@@ -4,7 +4,7 @@ const SERIES = [
   { title: "Accuracy and attack success", isShare: true, lines: [["accuracy", "accuracy", 0], ["attack_success", "attack success", 1]] },
   { title: "Loss", lines: [["loss", "loss", 3]] },
   { title: "Kept: share of the coordinates that the mask keeps", isShare: true, lines: [["kept_fraction", "kept", 2]] },
-  { title: "Replies per round", isCount: true, lines: [["n_asked", "asked", 4], ["n_used", "used", 0], ["n_dropped", "dropped", 1]] },
+  { title: "Replies per round", isCount: true, lines: [["n_asked", "asked", 4], ["n_used", "used", 0], ["n_dropped", "not used", 1]] },
   { title: "Seconds of the server per round", lines: [["seconds", "seconds", 5]] },
 ];
 const PLOT = { height: 180, left: 48, right: 12, top: 10, bottom: 32 };

@@ -35,13 +35,16 @@ function makeStatus(place, memory, isLive) {
     const now = Date.now() / 1000;
     const since = last ? now + link.ahead - last.at : null;
     const pace = usualPace(memory.known.rounds);
-    const ended = last ? `Round ${last.round} ended ${ago(since)} ago.` : "Waiting for the first round.";
+    const planned = isNumber(memory.known.document.n_planned) ? ` of ${memory.known.document.n_planned}` : "";
+    const ended = last ? `Round ${last.round}${planned} ended ${ago(since)} ago.` : "Waiting for the first round.";
     if (!isLive) {
       say("still", "A page of a file.", last ? `It ends with round ${last.round}, ${clock(last.at)} UTC, and does not change.` : "It has no rounds.");
     } else if (link.lost !== null) {
       say("lost", "Connection lost.", `The monitor has not answered for ${ago(now - link.lost)}; the page tries again by itself. What you see is from before.`);
     } else if (link.error) {
       say("lost", "The ledger cannot be read.", link.error);
+    } else if (last && last.round === memory.known.document.n_planned) {
+      say("still", "Finished.", `All ${last.round} rounds are done; the last one ended ${ago(since)} ago.`);
     } else if (last && since > PATIENT.least && since > PATIENT.rounds * (pace ?? PATIENT.least)) {
       say("silent", "Silent.", `${ended} ${pace === null ? "" : `Before, a round came every ${ago(pace)}. `}The training ended, waits, or was stopped.`);
     } else {
