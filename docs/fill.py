@@ -1,5 +1,6 @@
 """Put the stored results into the pages of docs, and their figures into docs/figures: `make docs`."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,31 @@ def _linked(paper: str) -> str:
     return f"[paper]({paper})" if paper else ""
 
 
-LISTS = {"rules": rules_text, "clients": clients_text, "backdoors": backdoors_text, "parts": parts_text}
+def false_alarms_text() -> str:
+    """Return in how many trainings of honest clients the watch would have expelled anybody."""
+    lines = (ROOT / "benchmarks" / "results" / "false_alarms.jsonl").read_text().splitlines()
+    made = [json.loads(line) for line in lines]
+    sizes = sorted({one["n_clients"] for one in made})
+    rows = [["split", *(f"{size} clients" for size in sizes)], ["---"] * (1 + len(sizes))]
+    for split in dict.fromkeys(one["split"] for one in made):
+        cells = [[x for x in made if (x["split"], x["n_clients"]) == (split, size)] for size in sizes]
+        name = "i.i.d." if split == "iid" else split.capitalize()
+        rows.append([name, *(_alarms(cell) for cell in cells)])
+    seeds = sorted({one["seed"] for one in made})
+    return _table(rows) + f"\nIn all, {_alarms(made)} trainings, seeds {seeds[0]} to {seeds[-1]}.\n"
+
+
+def _alarms(made: list[dict[str, Any]]) -> str:
+    return f"{sum(one['expelled'] > 0 for one in made)} of {len(made)}" if made else "—"
+
+
+LISTS = {
+    "rules": rules_text,
+    "clients": clients_text,
+    "backdoors": backdoors_text,
+    "parts": parts_text,
+    "false_alarms": false_alarms_text,
+}
 
 
 def attacks_text(experiments: list[dict[str, Any]], task: str) -> str:

@@ -98,6 +98,18 @@ WATCH_TABLES = (
         tasks=("phishing", "digits"),
     ),
     Table(
+        "full_information",
+        "Attackers who know everything",
+        "They see all honest updates, and ask what the server would make of theirs, its watch and memory"
+        " included. Nobody has that knowledge in a real federation: it is a bound.",
+        tuple(
+            replace(row, attack="edge-case+full-information")
+            for row in DEFENCES
+            if row.defence.endswith(("krum_trimmed_mean", "invariant"))
+        ),
+        tasks=("digits",),
+    ),
+    Table(
         "minorities",
         "Honest minorities",
         "A tenth of the clients holds examples of another form, with their correct labels.",
