@@ -58,6 +58,9 @@ def aggregate_command(
         str | None,
         typer.Option(help="Where to compute: ray, or the address of a cluster as ray://host:port."),
     ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Write the round into this ledger, and leave out whom it bans.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Aggregate clients' models that lie in files, in bounded memory."""
@@ -90,6 +93,7 @@ def aggregate_command(
                 memory=memory,
                 workers=workers,
                 watch=watching,
+                ledger=ledger,
                 progress=lambda number, done, total: show(100 * done // total, f"of pass {number}"),
             )
     facts = {"rule": str(chosen), "base": printable(base, limit=LONG), "out": printable(out, limit=LONG)}

@@ -9,6 +9,7 @@ from . import (
     advise,
     aggregate,
     check,
+    clients,
     compare,
     data,
     listing,
@@ -46,6 +47,8 @@ app.command("monitor")(monitor.monitor_command)
 app.command("aggregate")(aggregate.aggregate_command)
 app.command("advise")(advise.advise_command)
 app.command("check")(check.check_command)
+app.command("rewind")(clients.rewind_command)
+app.add_typer(clients.app, name="clients")
 app.add_typer(results.app, name="results")
 app.add_typer(theory.app, name="theory")
 app.add_typer(data.app, name="data")

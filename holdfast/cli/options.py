@@ -60,6 +60,11 @@ Watch = Annotated[
         "--watch", metavar="WATCH", help="Watch over the clients, as factions; see 'holdfast list watches'."
     ),
 ]
+LedgerOut = Annotated[
+    Path | None,
+    typer.Option("--ledger", help="Also write every round into this ledger; see 'holdfast clients'."),
+]
+Ledger = Annotated[Path, typer.Option("--ledger", help="The ledger of the federation, a .db file.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

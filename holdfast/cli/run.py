@@ -54,6 +54,7 @@ def run_command(
             help="Also train without attackers: the verdict compares with that.",
         ),
     ] = True,
+    ledger: options.LedgerOut = None,
     as_json: options.Json = False,
 ) -> None:
     """Train a model with honest and malicious clients, and see whether the backdoor gets in."""
@@ -69,7 +70,7 @@ def run_command(
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
         names: Any = {"attack": attack, "defence": defence, "watch": watch, "scale": scale}
         run = build_run(task, settings=settings, numbers=counts, seed=seed, sampling=sampling.value, **names)
-        results = run_and_record(run, runs_folder(out), resume=resume, device=device)
+        results = run_and_record(run, runs_folder(out), resume=resume, device=device, ledger=ledger)
         tracked_by = [tracker_named(name) for name in trackers or ()]
         for tracker in tracked_by:
             results = track(results, tracker)

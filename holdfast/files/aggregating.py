@@ -15,12 +15,13 @@ from ..defending import defend_screened
 from ..errors import InputError
 from ..updates.forms import BUFFERS
 from ..watching import Verdicts
+from .booking import booked
 from .opening import open_own
 from .output import check_output, written_model
 from .paths import check_roles
 from .ray_room import RayRoom
 from .room import Progress, Room, n_bytes_of
-from .round import open_round
+from .round import client_names, open_round
 from .saving import load_memory, save_memory
 
 __all__ = ["Aggregated", "aggregate_files"]
@@ -86,6 +87,7 @@ def aggregate_files(
     memory: int | str = "1GB",
     workers: str | None = None,
     watch: Watch | None = None,
+    ledger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Aggregated:
     """Write the next model, made of the clients' files by a rule, and return what there is to say about it.
@@ -95,7 +97,8 @@ def aggregate_files(
     the model that the server trained itself, `state` the file in which the memory of rule and watch is kept
     between rounds. `only` holds patterns of the tensors to aggregate, `buffers` of those that no rule applies
     to. With `are_updates`, files hold differences from the base. `workers` is "ray", or a cluster's address.
-    A `watch`, such as `factions()`, knows clients by the names of their files.
+    A `watch`, such as `factions()`, knows clients by the names of their files. The round is written into the
+    `ledger`, and clients that operators have banned there have no say.
 
     >>> import tempfile
     >>> from holdfast import median
@@ -111,11 +114,17 @@ def aggregate_files(
     bound = bind(rule)
     _check_inputs(bound, watch, reference, state)
     sent, given = [Path(path) for path in clients], {"the base": base, "the output": out, "the state": state}
-    given |= {"the reference": reference, "the weights": weights}
+    given |= {"the reference": reference, "the weights": weights, "the ledger": ledger}
     check_roles(sent, {role: None if path is None else Path(path) for role, path in given.items()})
     own = open_own(Path(base), name="the base")
     check_output(Path(out), own)
-    with _room(Path(out), memory, workers, progress) as room, ExitStack() as written:
+    facts: dict[str, Any] = {"rule": str(bound), "watch": None if watch is None else str(watch)}
+    with (
+        booked(ledger, **facts) as book,
+        _room(Path(out), memory, workers, progress) as room,
+        ExitStack() as written,
+    ):
+        facts["model_before"] = book.hash_of(Path(base))
         files = open_round(
             sent,
             own,
@@ -123,17 +132,18 @@ def aggregate_files(
             only=only,
             buffers=buffers,
             are_updates=are_updates,
-            explain=explain,
+            explain=explain or ledger is not None,
             home=room,
         )
         defended = defend_screened(
-            files.screened,
+            book.without_banned(files.screened),
             bound,
             state=None if state is None else load_memory(Path(state), bound, room),
             reference=None if reference is None else files.update_of(Path(reference)),
             rng=np.random.default_rng(seed) if bound.needs("rng") or watch else None,
             params=files.params() if bound.needs("params") else None,
             watch=watch,
+            pardoned=book.pardoned,
             apply=lambda update, extra: written.enter_context(
                 written_model(Path(out), own, files.steps(update), extra)
             ),
@@ -141,6 +151,16 @@ def aggregate_files(
         said, verdicts = defended.diagnostics, defended.verdicts
         if state is not None and (said.aggregated or verdicts):
             save_memory(Path(state), bound, defended.state)  # if this fails, the model is not written either
+        written.close()  # the model has its name now
+        counts = files.screened.weights
+        book.write(
+            said,
+            verdicts,
+            asked=client_names(sent),
+            examples=None if counts is None else dict(zip(files.screened.clients, counts, strict=True)),
+            model_after=book.hash_of(Path(out)),
+            **facts,
+        )
     if verdicts is None:
         return Aggregated(said)
     return Aggregated(said, replace(verdicts, rewound=False), wants_rewind=verdicts.rewound)

@@ -174,21 +174,24 @@ class Ledger:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection within a transaction that comes to be as a whole, with its audit lines."""
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield self._connection
                 self._connection.execute("COMMIT")
-            except BaseException:
-                self._connection.execute("ROLLBACK")
+            except BaseException as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise DataError(f"{self.path} could not be written: {error}") from None
                 raise
             try:
                 flush(self._connection, self.path)
-            except OSError as error:
+            except (OSError, sqlite3.Error) as error:
                 log.error(
                     "the audit log of %s could not be written: %s. Its lines wait in the ledger, and the next"
                     " write carries them over",
                     self.path,
-                    error.strerror or error,
+                    error,
                 )
 
     # What is read

@@ -24,6 +24,7 @@ from ..errors import DataError
 from ..lab.scenario import Run
 from ..lab.simulation import State, load, load_once, simulate
 from .checkpoints import load_checkpoint, save_checkpoint
+from .ledgers import written_down
 from .records import stored_record
 from .results import Result, find_result
 from .store import files_of
@@ -36,14 +37,21 @@ PAUSE = 0.5  # seconds between two looks at what another process makes
 
 
 def run_and_record(
-    run: Run, folder: Path, *, resume: bool = True, every: int = 5, device: str = "cpu"
+    run: Run,
+    folder: Path,
+    *,
+    resume: bool = True,
+    every: int = 5,
+    device: str = "cpu",
+    ledger: Path | None = None,
 ) -> Iterator[Result]:
     """Yield the result so far: once at the start, then after each round; the files follow `every` few rounds.
 
     With `resume` a run continues from its last checkpoint, to the same bits as if it had never stopped, and a
     finished one is only read, whatever device made it. What cannot be used is logged with the reason. Without
     `resume`, a finished result is kept until the new one is finished. While another process makes the same
-    run, this follows it and returns its result; if it dies, this takes over.
+    run, this follows it and returns its result; if it dies, this takes over. With a `ledger`, every round
+    that is made here is also written there.
 
     >>> import tempfile
     >>> from holdfast.lab import TASKS
@@ -55,14 +63,21 @@ def run_and_record(
     check_whole("every", every, at_least=1)
     old, unusable = find_current(run, folder)
     if resume and old is not None and old.finished:
-        _warn(unusable)
+        _warn([*unusable, *([f"{run.key} was finished before: {ledger} gets none of it"] if ledger else [])])
         yield old
     else:
-        yield from _in_turn(run, folder, old, resume=resume, every=every, device=device)
+        yield from _in_turn(run, folder, old, resume=resume, every=every, device=device, ledger=ledger)
 
 
 def _in_turn(
-    run: Run, folder: Path, old: Result | None, *, resume: bool, every: int, device: str
+    run: Run,
+    folder: Path,
+    old: Result | None,
+    *,
+    resume: bool,
+    every: int,
+    device: str,
+    ledger: Path | None,
 ) -> Iterator[Result]:
     """Yield the result so far: what another process makes of the run while it does, and then our own."""
     lock, n_seen = files_of(run.key, folder).lock, -1
@@ -70,7 +85,7 @@ def _in_turn(
         with held(lock) as is_ours:
             if is_ours or held_here(lock):  # by an iterator that was left in the middle
                 resume = resume or _is_newer(find_current(run, folder)[0], old)
-                made = _rounds(run, folder, resume=resume, every=every, device=device)
+                made = _rounds(run, folder, resume=resume, every=every, device=device, ledger=ledger)
                 for result in made:
                     if not result.finished:
                         yield result
@@ -87,7 +102,9 @@ def _in_turn(
     yield result
 
 
-def _rounds(run: Run, folder: Path, *, resume: bool, every: int, device: str) -> Iterator[Result]:
+def _rounds(
+    run: Run, folder: Path, *, resume: bool, every: int, device: str, ledger: Path | None
+) -> Iterator[Result]:
     """Yield the result so far, at the start and after each round; nobody else writes its files meanwhile."""
     result, state = _resumed(run, folder, device) if resume else (Result(run.description, device), None)
     yield result
@@ -95,7 +112,7 @@ def _rounds(run: Run, folder: Path, *, resume: bool, every: int, device: str) ->
         return
     result = replace(result, data=load_once(run.task.data).checksum)
     files = files_of(run.key, folder)
-    for record, after in simulate(run, after=state, device=device):
+    for record, after in written_down(simulate(run, after=state, device=device), ledger, run, after=state):
         result = replace(result, records=(*result.records, stored_record(record)))
         if record.round % every == 0 or record.round == run.task.n_rounds:
             result.write(files.making)

@@ -78,6 +78,7 @@ class Round:
             **self._found(result.verdicts),
             leak=leak,
             gain=gain,
+            examples=tuple(world.n_held(client) for client in clients.tolist()),
         )
         return record, after
 

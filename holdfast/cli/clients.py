@@ -1,0 +1,239 @@
+"""holdfast clients: who is in a federation, and what is decided about them; holdfast rewind: the way back."""
+
+import getpass
+import json
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .._support.printable import printable
+from ..errors import InputError
+from . import options
+from .shown import Ending, errors_shown
+from .suggesting import Commands
+
+if TYPE_CHECKING:
+    from ..ledger import Ledger
+    from ..ledger.opening import Action
+
+__all__ = ["app", "rewind_command"]
+
+app = typer.Typer(
+    help="Show the clients in a ledger, and ban or pardon them while a training runs.",
+    cls=Commands,
+    no_args_is_help=True,
+)
+
+N_SHOWN = 20  # rounds of a client's history
+
+Client = Annotated[str, typer.Argument(metavar="CLIENT", help="The client's id, as 'clients list' shows it.")]
+Why = Annotated[str, typer.Option(help="The reason, for the ledger and the audit log.")]
+By = Annotated[str | None, typer.Option(help="Who decides; by default the name of the user.")]
+
+
+class Shown(StrEnum):
+    """Which clients are listed."""
+
+    ALL = "all"
+    NAMED = "named"
+    BANNED = "banned"
+    DROPPED = "dropped"
+
+
+@app.command("list")
+def list_command(
+    ledger: options.Ledger,
+    only: Annotated[
+        Shown, typer.Option(help="named: suspected or expelled; banned: or pardoned; dropped: ever.")
+    ] = Shown.ALL,
+    as_json: options.Json = False,
+) -> None:
+    """List how every client stands: its verdict, since when, and what was last measured of it."""
+    with errors_shown():
+        from ..ledger import open_ledger
+
+        with open_ledger(ledger, read_only=True) as opened:
+            about, found = opened.overview(), opened.clients()
+    found = [one for one in found if _is_shown(one, only)]
+    if as_json:
+        typer.echo(json.dumps({"overview": about, "clients": found}))
+        return
+    last = about["last"]["round"] if about["last"] else 0
+    counts = ", ".join(f"{about[f'n_{name}']} {name}" for name in ("expelled", "suspected", "banned"))
+    typer.echo(f"{about['banner']}: {last} rounds, {about['n_clients']} clients, {counts}")
+    for line in _table(found):
+        typer.echo(line)
+
+
+@app.command("show")
+def show_command(client: Client, ledger: options.Ledger, as_json: options.Json = False) -> None:
+    """Show all that is known of one client: its standings, its last rounds, and the decisions about it."""
+    with errors_shown():
+        from ..ledger import open_ledger
+
+        with open_ledger(ledger, read_only=True) as opened:
+            found = opened.client(_id_in(opened, client))
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    for line in _told(found):
+        typer.echo(line)
+
+
+@app.command("ban")
+def ban_command(client: Client, ledger: options.Ledger, why: Why = "", by: By = None) -> None:
+    """Take a client's say away, from the next round of a running training on; and answer a held round."""
+    _decide("ban", client, ledger, why, by)
+
+
+@app.command("pardon")
+def pardon_command(client: Client, ledger: options.Ledger, why: Why = "", by: By = None) -> None:
+    """Give a client its say back, whatever the watch finds; and answer a held round."""
+    _decide("pardon", client, ledger, why, by)
+
+
+@app.command("audit")
+def audit_command(
+    ledger: options.Ledger,
+    expect: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="A head that was kept elsewhere: it must be in the log."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Check that the audit log was not edited and the ledger says the same; exits with 3 if not."""
+    with errors_shown():
+        from ..ledger import verify
+
+        found = verify(ledger, expect=expect)
+    if as_json:
+        about = {"n_lines": found.n_lines, "head": found.head, "problems": found.problems}
+        typer.echo(json.dumps({"holds": found.holds, **about}))
+    else:
+        typer.secho(str(found), fg=None if found.holds else "red")
+    if not found.holds:
+        raise typer.Exit(Ending.NO)
+
+
+def rewind_command(
+    ledger: options.Ledger,
+    checkpoint: Annotated[Path, typer.Option(help="The checkpoint of the training, training.npz, say.")],
+    to: Annotated[int, typer.Option(min=1, help="The round to go back to; its checkpoint must be kept.")],
+    why: Why = "",
+) -> None:
+    """Go back to an earlier round: a training that is started again with resume=True continues from it."""
+    with errors_shown():
+        from ..ledger import open_ledger
+        from ..ledger.checkpoints import rewind
+
+        if not ledger.is_file():
+            raise InputError(f"no ledger at {ledger}")
+        with open_ledger(ledger) as opened:
+            undone = rewind(opened, checkpoint, to=to, why=why)
+    typer.echo(f"{checkpoint} is that of round {to}; {len(undone)} rounds after it no longer count")
+
+
+def _decide(action: "Action", client: str, ledger: Path, why: str, by: str | None) -> None:
+    with errors_shown():
+        from ..ledger import open_ledger
+
+        if not ledger.is_file():
+            raise InputError(f"no ledger at {ledger}")
+        with open_ledger(ledger) as opened:
+            id = _id_in(opened, client)
+            opened.decide(action, id, why=why, by=_user() if by is None else by)
+    done = "banned" if action == "ban" else "pardoned"
+    typer.echo(f"client {printable(id)} is {done}; a running training follows in its next round")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container without a list of users
+        return "operator"
+
+
+def _id_in(ledger: "Ledger", text: str) -> int | str:
+    """Return the id that is meant: a number, or text; in quotes it is text."""
+    from .._support.lookup import nearest
+
+    known = [one["id"] for one in ledger.clients()]
+    if text.startswith('"') and text.endswith('"') and text[1:-1] in known:
+        return text[1:-1]
+    found = [id for id in known if str(id) == text]
+    if len(found) > 1:
+        raise InputError(
+            f"there are two clients {text}, a number and a text; write '\"{text}\"' for the text"
+        )
+    if not found:
+        hint = nearest(text, [str(id) for id in known])
+        raise InputError(f"no client {printable(text)} in {ledger.path}; {hint}".rstrip("; "))
+    id: int | str = found[0]
+    return id
+
+
+def _is_shown(one: dict[str, Any], only: Shown) -> bool:
+    shown: dict[Shown, bool] = {
+        Shown.ALL: True,
+        Shown.NAMED: one["standing"] in ("suspected", "expelled"),
+        Shown.BANNED: one["banned"] or one["pardoned"],
+        Shown.DROPPED: one["n_dropped"] > 0,
+    }
+    return shown[only]
+
+
+def _table(clients: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a head and one line per client."""
+    columns: dict[str, Callable[[dict[str, Any]], object]] = {
+        "standing": lambda one: one["standing"] or "-",
+        "since": lambda one: one["since"] or "-",
+        "faction": lambda one: one["faction"] or "-",
+        "decided": _decision,
+        "used": lambda one: one["n_used"],
+        "dropped": lambda one: one["n_dropped"],
+        "last": lambda one: one["last_round"] or "-",
+        "length": lambda one: _number(one["norm"], ".3g"),
+        "trimmed": lambda one: _number(one["trimmed"], ".0%"),
+        "opposed": lambda one: _number(one["opposed"], ".0%"),
+    }
+    rows = [
+        [printable(one["id"], limit=40), *(str(cell(one)) for cell in columns.values())] for one in clients
+    ]
+    table = [["client", *columns], *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _told(client: dict[str, Any]) -> Iterator[str]:
+    """Yield a client's history, as an operator reads it."""
+    yield f"client {printable(client['id'])}: {client['standing'] or 'no verdict'}, {_decision(client)}"
+    yield f"  first heard in round {client['first_round']}, last in {client['last_round']}"
+    yield f"  used {client['n_used']} times, dropped {client['n_dropped']} times"
+    for one in client["standings"]:
+        alarm = _number(one["false_alarm"], ".2g")
+        faction = f", votes with faction {one['faction']}" if one["faction"] else ""
+        yield f"  from round {one['round']}: {one['standing']}{faction}, false alarm {alarm}"
+    for one in client["decisions"]:
+        why = f": {one['why']}" if one["why"] else ""
+        yield f"  after round {one['round']}: {one['action']} by {one['by']}{why}"
+    for one in client["entries"][-N_SHOWN:]:
+        fate = "used" if one["used"] else one["reason"] or "heard"
+        measured = {"length": ("norm", ".3g"), "cosine": ("cosine", ".2f")}
+        measured |= {"trimmed": ("trimmed", ".0%"), "opposed": ("opposed", ".0%")}
+        numbers = [f"{title} {_number(one[name], spec)}" for title, (name, spec) in measured.items()]
+        known = f", {', '.join(numbers)}" if one["norm"] is not None else ""
+        twin = one["duplicate_of"]
+        same = "" if twin is None else f", the same as client {printable(twin)} sent"
+        yield f"  round {one['round']}: {fate}{known}{same}"
+
+
+def _decision(one: dict[str, Any]) -> str:
+    return "banned" if one["banned"] else "pardoned" if one["pardoned"] else "-"
+
+
+def _number(value: float | None, spec: str) -> str:
+    return "-" if value is None else format(value, spec)

@@ -1,0 +1,101 @@
+"""holdfast clients and holdfast rewind: what an operator sees and decides."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from holdfast.cli.commands import app
+from holdfast.ledger import open_ledger, verify
+
+from ..ledger.made import round_entry
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "federation.db"
+    with open_ledger(path) as ledger:
+        for number in range(1, 5):
+            ledger.write(round_entry(number))
+    return path
+
+
+def run(*args, code=0):
+    done = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_the_list_says_how_everybody_stands(path):
+    said = run("clients", "list", "--ledger", path).splitlines()
+    assert said[0] == "expelled: 4 rounds, 4 clients, 1 expelled, 0 suspected, 0 banned"
+    assert said[1].split() == [
+        *("client", "standing", "since", "faction", "decided", "used", "dropped", "last", "length"),
+        *("trimmed", "opposed"),
+    ]
+    assert said[-1].split() == ["eve", "expelled", "3", "1", "-", "2", "2", "4", "-", "-", "-"]
+    assert [
+        line.split()[0] for line in run("clients", "list", "--ledger", path, "--only", "named").splitlines()
+    ] == [
+        "expelled:",
+        "client",
+        "eve",
+    ]
+    found = json.loads(run("clients", "list", "--ledger", path, "--json"))
+    assert [one["id"] for one in found["clients"]] == [7, "7", "bob", "eve"]
+
+
+def test_one_client_is_shown_with_its_history(path):
+    said = run("clients", "show", "eve", "--ledger", path)
+    assert "client eve: expelled" in said
+    assert "from round 3: expelled, votes with faction 1, false alarm 0.002" in said
+    assert "round 2: used, length 4, cosine 0.90, trimmed 25%, opposed 12%" in said
+    assert "round 4: expelled since round 3" in said
+    assert len(json.loads(run("clients", "show", "bob", "--ledger", path, "--json"))["entries"]) == 4
+
+
+def test_a_ban_and_a_pardon_are_in_the_ledger_with_who_and_why(path):
+    said = run("clients", "ban", "bob", "--ledger", path, "--why", "wrong data", "--by", "ann")
+    assert said == "client bob is banned; a running training follows in its next round\n"
+    run("clients", "pardon", "eve", "--ledger", path)
+    with open_ledger(path, read_only=True) as ledger:
+        found = ledger.decisions()
+    assert [(one["client"], one["action"], one["why"]) for one in found] == [
+        ("bob", "ban", "wrong data"),
+        ("eve", "pardon", ""),
+    ]
+    assert found[0]["by"] == "ann"
+    assert "after round 4: ban by ann: wrong data" in run("clients", "show", "bob", "--ledger", path)
+    assert verify(path).holds
+
+
+def test_a_client_that_is_a_number_and_a_text_must_be_told_apart(path):
+    assert "there are two clients 7" in run("clients", "ban", "7", "--ledger", path, code=1)
+    run("clients", "ban", '"7"', "--ledger", path)
+    with open_ledger(path, read_only=True) as ledger:
+        assert ledger.decided() == {"7": ("ban", "")}
+
+
+def test_an_unknown_client_is_an_error_with_a_hint(path):
+    assert "no client bub" in (said := run("clients", "ban", "bub", "--ledger", path, code=1))
+    assert "'bob'" in said
+
+
+def test_a_ledger_that_is_not_there_is_not_made(tmp_path):
+    for command in (("list",), ("show", "bob"), ("ban", "bob"), ("pardon", "bob"), ("audit",)):
+        assert "no ledger at" in run("clients", *command, "--ledger", tmp_path / "nowhere.db", code=1)
+    gone = ("--ledger", tmp_path / "nowhere.db", "--checkpoint", tmp_path / "training.npz", "--to", 1)
+    assert "no ledger at" in run("rewind", *gone, code=1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_audit_exits_with_3_once_somebody_has_edited_the_log(path):
+    said = run("clients", "audit", "--ledger", path)
+    head = said.split()[-1]
+    assert "the audit log of 4 lines holds" in said
+    run("clients", "audit", "--ledger", path, "--expect", head)
+    assert "is not in the log" in run("clients", "audit", "--ledger", path, "--expect", "ab", code=3)
+    log = path.with_name("federation.audit.jsonl")
+    log.write_text(log.read_text().replace('"n_used":4', '"n_used":9'))
+    assert "line 1 was changed" in run("clients", "audit", "--ledger", path, code=3)
+    assert not json.loads(run("clients", "audit", "--ledger", path, "--json", code=3))["holds"]
