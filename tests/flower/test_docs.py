@@ -18,7 +18,8 @@ pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="no docs beside the te
 
 
 def blocks():
-    return re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    """Return the code of the page, from the stock app on; test_as_typed runs what comes before."""
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text().partition("\n## From a stock app")[2], re.S)
 
 
 def test_the_defended_app_runs_as_it_stands(capsys):

@@ -15,13 +15,24 @@ from holdfast.flower import Robust
 from .task import TASKS, answers, data_of, planted
 
 app = ServerApp()
+log = logging.getLogger("flwr")
+
+#: Above this share of triggered inputs that get the attacker's label, the backdoor is in.
+LET_IN = 0.1
 
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
     config, task = context.run_config, TASKS[context.run_config["task"]]
     if config["drill"]:
-        logging.getLogger("flwr").warning("THIS RUN IS A DRILL: nodes that have a part in it attack")
+        log.warning("THIS RUN IS A DRILL: nodes that have a part in it attack")
+    n_nodes = len(list(grid.get_node_ids()))
+    if n_nodes < config["nodes"]:
+        log.warning(
+            "%d of %d nodes are here, the others are waited for. A simulation has as many as you ask for:"
+            " --federation-config 'num-supernodes=%d'",
+            *(n_nodes, config["nodes"], config["nodes"]),
+        )
     strategy = Robust(
         invariant(tau=config["tau"], alpha=config["alpha"]) if config["defended"] else fedavg,
         watch=factions() if config["watch"] else None,
@@ -37,6 +48,7 @@ def main(grid: Grid, context: Context) -> None:
     )
     if strategy.verdicts is not None:
         print(strategy.verdicts)
+    print(verdict(result, is_drill=config["drill"], is_defended=config["defended"]))
     if config["out"]:
         save(Path(config["out"]), result)
 
@@ -52,6 +64,20 @@ def measured(name: str, arrays: ArrayRecord) -> MetricRecord:
             "attack-success": float((answers(model, backdoor.challenge) == backdoor.target).mean()),
         }
     )
+
+
+def verdict(result: Result, *, is_drill: bool, is_defended: bool) -> str:
+    """Return what came of the training: how good the model is, and whether the backdoor got in."""
+    last = result.evaluate_metrics_serverapp[max(result.evaluate_metrics_serverapp)]
+    success = last["attack-success"]
+    facts = (
+        f"accuracy {last['accuracy']:.1%}; {success:.1%} of inputs with the trigger get the attacker's label"
+    )
+    if not is_drill:
+        return f'{facts}. Nobody attacked: call a drill, drill=true drill-parts="2:backdoor"'
+    found = "GOT IN" if success > LET_IN else "was kept out"
+    step = "Try it without: defended=false" if is_defended else "Try it with a defence: defended=true"
+    return f"The backdoor {found} ({facts}; {LET_IN:.0%} would be too many). {step}"
 
 
 def save(folder: Path, result: Result) -> None:
