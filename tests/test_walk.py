@@ -54,7 +54,7 @@ def folder(tmp_path, monkeypatch):
     for path in EXAMPLES.glob("*.py"):
         shutil.copy(path, tmp_path / "examples")
     own = (EXAMPLES / "own_task.py").read_text()
-    (tmp_path / "mine.py").write_text(f"{own}\n\nmy_rule = middle\n")
+    (tmp_path / "mine.py").write_text(own.replace("middle", "my_rule"))
     base, clients = write_round(tmp_path, *some_models(7))
     base.rename(tmp_path / "global.safetensors")
     assert clients[0].parent == tmp_path / "clients"
