@@ -45,7 +45,9 @@ def step_after(
         more = [*words, "--watch", "--state", str(memory)]
         told = "Let a watch remember the clients from round to round, to see who votes together:"
         return told, _command(clients, base, out, more)
-    following = out.with_name(f"{out.stem}-next{out.suffix}")
+    stem, _, number = out.stem.rpartition("-")
+    name = f"{stem}-{int(number) + 1}" if stem and number.isdecimal() else f"{out.stem}-2"
+    following = out.with_name(f"{name}{out.suffix}")
     command = _command(clients, out, following, [*words, "--watch", "--state", str(state)])
     return "When the clients have sent their next models, aggregate them with the same memory:", command
 

@@ -167,7 +167,7 @@ def _separation_finding(numbers: Document) -> tuple[bool, str]:
     ratios, success = numbers["ratio"], max(numbers["largest_mixed_success"])
     return min(ratios) > 1, (
         f"{min(ratios):.2f} to {max(ratios):.2f} times as far from the hull as an honest one from the others'"
-        f"; ASR of honest mixtures at most {success:.3f}"
+        f"; ASR of honest mixtures at most {success:.1%}"
     )
 
 

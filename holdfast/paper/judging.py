@@ -22,9 +22,8 @@ class Rates(NamedTuple):
     success: float
 
     def __str__(self) -> str:
-        """Return both as a table has them: Acc .912 ASR .004."""
-        accuracy, success = (f"{rate:.3f}".removeprefix("0") for rate in self)
-        return f"Acc {accuracy} ASR {success}"
+        """Return both in percent: Acc 91.2%, ASR 0.4%."""
+        return f"Acc {self.accuracy:.1%}, ASR {self.success:.1%}"
 
 
 def in_words(found: Mapping[str, Rates]) -> str:

@@ -64,7 +64,8 @@ def _share_gone(found: Found) -> float:
 MAIN_CLAIMS = (
     Claim(
         "claim-1",
-        "FedAvg has an ASR of .5 or more, the invariant aggregator of at most .1, for at most .03 Acc.",
+        "FedAvg has an ASR of 50 % or more, the invariant aggregator of at most 10 %, for at most 3 points of"
+        " Acc.",
         "our check of Table 1",
         EVERYWHERE,
         cells_of("table1", "FedAvg", "Invariant"),
@@ -77,7 +78,7 @@ MAIN_CLAIMS = (
     Claim(
         "claim-2",
         "Neither half suffices: AND-mask and trimmed mean each have at least five times its ASR, and at most"
-        " .3 less than FedAvg.",
+        " 30 points less than FedAvg.",
         "Appendix D.4, Table 4",
         EVERYWHERE,
         cells_of("table1", "FedAvg") | cells_of("table4", "Invariant", "AND-mask", "Trimmed mean"),
@@ -117,7 +118,7 @@ MAIN_CLAIMS = (
     ),
     Claim(
         "claim-4b",
-        "Sign-SGD and the mean-variance ratio have a low ASR, at a cost of at least .1 Acc.",
+        "Sign-SGD and the mean-variance ratio have a low ASR, at a cost of at least 10 points of Acc.",
         "our check of Tables 1 and 4",
         IMAGES,
         cells_of("table1", "FedAvg", "Sign-SGD") | cells_of("table4", "Mean-variance ratio"),
@@ -128,7 +129,7 @@ MAIN_CLAIMS = (
     ),
     Claim(
         "claim-5a",
-        "Weak-DP costs more than .15 Acc and does not lower the ASR.",
+        "Weak-DP costs more than 15 points of Acc and does not lower the ASR.",
         "our check of Table 1",
         IMAGES,
         cells_of("table1", "FedAvg", "Weak-DP"),
@@ -155,7 +156,7 @@ MAIN_CLAIMS = (
     ),
     Claim(
         "claim-6b",
-        "The ASR of FLTrust is between .3 and .6.",
+        "The ASR of FLTrust is between 30 % and 60 %.",
         "our check of Table 1",
         IMAGES,
         cells_of("table1", "FLTrust"),
@@ -223,7 +224,7 @@ MAIN_CLAIMS = (
     ),
     Claim(
         "claim-8d",
-        "On phishing Acc is saturated everywhere: at least .99.",
+        "On phishing Acc is saturated everywhere: at least 99 %.",
         "our check of Table 1",
         ("phishing",),
         cells_of("table1", *(row for row in PRINTED if row != "FLIP")),
@@ -237,7 +238,7 @@ MAIN_CLAIMS = (
         ALL_TASKS,
         cells_of("table1", "FedAvg", "Invariant"),
         lambda *pairs: _drop(pairs, "success") >= 0.616 - 0.05,
-        lambda *pairs: f"mean drop of ASR {_drop(pairs, 'success'):.3f}",
+        lambda *pairs: f"mean drop of ASR {100 * _drop(pairs, 'success'):.1f} points",
     ),
     Claim(
         "headline-2",
@@ -246,7 +247,7 @@ MAIN_CLAIMS = (
         ALL_TASKS,
         cells_of("table1", "FedAvg", "Invariant"),
         lambda *pairs: _drop(pairs, "accuracy") <= 0.012 + 0.01,
-        lambda *pairs: f"mean drop of Acc {_drop(pairs, 'accuracy'):.3f}",
+        lambda *pairs: f"mean drop of Acc {100 * _drop(pairs, 'accuracy'):.1f} points",
     ),
     Claim(
         "headline-3",
@@ -264,6 +265,6 @@ MAIN_CLAIMS = (
         ("cifar10", "digits", "twitter", "phishing"),
         {"FedAvg": ("table1", "No attack"), "Invariant": ("table5", "No attack")},
         lambda found: _drop([found], "accuracy") <= 0.05,
-        lambda found: f"{_drop([found], 'accuracy'):.3f}; {in_words(found)}",
+        lambda found: f"{100 * _drop([found], 'accuracy'):.1f} points; {in_words(found)}",
     ),
 )

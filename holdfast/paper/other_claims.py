@@ -29,7 +29,7 @@ def _is_wide(found: Found) -> bool:
 
 
 def _success(found: Found) -> str:
-    return "ASR at " + ", ".join(f"{name}: {one.success:.3f}" for name, one in found.items())
+    return "ASR at " + ", ".join(f"{name}: {one.success:.1%}" for name, one in found.items())
 
 
 OTHER_CLAIMS = (
@@ -43,7 +43,7 @@ OTHER_CLAIMS = (
     ),
     Claim(
         "claim-9b",
-        "Colluding, adapting and both raise the ASR by at most .05.",
+        "Colluding, adapting and both raise the ASR by at most 5 points.",
         "Appendix D.7, Table 5",
         (*EVERYWHERE, "twitter"),
         cells_of("table5", "Edge-case", *STRATEGIES),
@@ -59,7 +59,7 @@ OTHER_CLAIMS = (
     ),
     Claim(
         "claim-10a",
-        "The ASR is at most .005 for shares of attackers from 0 to 20 %.",
+        "The ASR is at most 0.5 % for shares of attackers from 0 to 20 %.",
         "our check of Table 8",
         EVERYWHERE,
         cells_of("table8", *SHARES),
@@ -67,7 +67,7 @@ OTHER_CLAIMS = (
     ),
     Claim(
         "claim-10b",
-        "The ASR is at most .005 for triggers of all sizes.",
+        "The ASR is at most 0.5 % for triggers of all sizes.",
         "our check of Table 9",
         IMAGES,
         cells_of("table9", *TRIGGERS),
@@ -75,7 +75,7 @@ OTHER_CLAIMS = (
     ),
     Claim(
         "claim-10c",
-        "The ASR is at most .005 however the examples are dealt.",
+        "The ASR is at most 0.5 % however the examples are dealt.",
         "our check of Table 10",
         IMAGES,
         cells_of("table10", "i.i.d. (everything)", *DIRICHLET),
@@ -83,7 +83,7 @@ OTHER_CLAIMS = (
     ),
     Claim(
         "claim-10d",
-        "Acc never rises with the share of attackers (by more than .005).",
+        "Acc never rises with the share of attackers (by more than 0.5 points).",
         "our check of Table 8",
         EVERYWHERE,
         cells_of("table8", *SHARES),
@@ -91,7 +91,7 @@ OTHER_CLAIMS = (
     ),
     Claim(
         "claim-10e",
-        "Acc never rises as shards differ more (by more than .005).",
+        "Acc never rises as shards differ more (by more than 0.5 points).",
         "our check of Table 10",
         IMAGES,
         cells_of("table10", *DIRICHLET),
@@ -135,7 +135,7 @@ OTHER_CLAIMS = (
     ),
     Claim(
         "figure-6c",
-        "With 10 clients per round the ASR is still low, and Acc within .05 of that with 20.",
+        "With 10 clients per round the ASR is still low, and Acc within 5 points of that with 20.",
         "Appendix D.5, Figure 6c",
         EVERYWHERE,
         cells_of("figure6c", "10 clients", "20 clients"),

@@ -10,10 +10,10 @@ from .. import __version__
 from .._support.atomic import write_whole
 from .._support.counting import is_number
 from ..core.diagnostics import Diagnostics, agreement_by_tenths
-from ..paper.worst_case import worst_of
 from .figures import pictures_of
 from .kit import ABSENT, part, render
 from .maps import drawn_watch, verdicts_in
+from .overview import accused_rows, conclude_evidence, heat_maps
 from .tables import cells_by_row, has_more_rounds, lost_rounds
 from .worst import HEADS, worst_rows
 
@@ -66,7 +66,7 @@ def results_page(
     return render(
         "results.html",
         title=title,
-        conclusion=document.get("conclusion"),
+        conclusion=document.get("conclusion") or _overall(document),
         links=[(name, where, _is_address(where)) for name, where in (links or {}).items()],
         is_single=is_single,
         has_claims=not is_single and (claims or document["scale"] is not None),
@@ -79,8 +79,14 @@ def results_page(
         sections=[own | {"pictures": drawn} for own, drawn in zip(sections, pictures, strict=True)],
         explained={name for own in sections for shown in own["columns"].values() for name in shown},
         heads=Counter(own["title"].partition(":")[0] for own in sections),
-        heat=_heat_maps(experiments),
+        heat=heat_maps(experiments),
+        accused=[] if is_single else accused_rows(document),
     )
+
+
+def _overall(document: Document) -> dict[str, Any] | None:
+    found = conclude_evidence(document)
+    return None if found is None else found.as_dict()
 
 
 def _drawn(document: Document) -> dict[str, Any]:
@@ -200,27 +206,6 @@ def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:
     if isinstance(value, list | tuple):
         return [(name, ", ".join(text for item in value for _, text in _flat(item, name)))]
     return [(name, _text(value, ".4g"))]
-
-
-def _heat_maps(experiments: Sequence[Document]) -> list[dict[str, Any]]:
-    """Return a map per task, of defences by attacks; the first experiment that measures a pair counts."""
-    found: dict[str, dict[tuple[str, str], Document]] = {}
-    for experiment in experiments:
-        for cell in experiment["cells"]:
-            if part(cell["measured"], "accuracy"):
-                pair = (str(cell["defence"]), str(cell["attack"]))
-                cell = {**cell, "title": experiment["title"]}
-                found.setdefault(str(cell["task"]), {}).setdefault(pair, cell)
-    maps = []
-    for task, pairs in found.items():
-        attacks = list(dict.fromkeys(attack for _, attack in pairs))
-        defences = dict.fromkeys(defence for defence, _ in pairs)
-        rows = [(defence, [pairs.get((defence, attack)) for attack in attacks]) for defence in defences]
-        worst = {defence: worst_of(filter(None, cells)) for defence, cells in rows}
-        has_several = len([attack for attack in attacks if attack != "none"]) > 1
-        shown = {"task": task, "attacks": attacks, "rows": rows}
-        maps.append(shown | {"worst": worst if has_several else {}})
-    return maps
 
 
 def _text(value: Any, form: str) -> str:

@@ -126,7 +126,7 @@ def test_a_claim_on_fewer_seeds_than_asked_for_is_preliminary(printed):
     cells["RLR", "cifar10"]["n_seeds"] = 1
     found = {(one["id"], one["task"]): one for one in judge_claims(printed.values())}
     assert found["claim-6a", "cifar10"]["verdict"] == "preliminary"
-    assert found["claim-6a", "cifar10"]["numbers"].startswith("holds with 1 of 3 seeds: Invariant Acc .677")
+    assert found["claim-6a", "cifar10"]["numbers"].startswith("holds with 1 of 3 seeds: Invariant Acc 67.7%")
     assert found["claim-1", "cifar10"]["verdict"] == "holds"  # it does not need RLR
     cells["RLR", "cifar10"]["measured"] = measured(0.6, 0.9)
     found = {(one["id"], one["task"]): one for one in judge_claims(printed.values())}

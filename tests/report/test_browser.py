@@ -8,11 +8,11 @@ import pytest
 
 from holdfast import Diagnostics
 from holdfast.report.kit import percent
-from holdfast.report.pages import demo_page, results_page, round_page
+from holdfast.report.pages import results_page, round_page
 
 from .conftest import HOSTILE
 from .documents import compared_document
-from .test_pages import findings
+from .test_pages import demo_of
 
 pytestmark = pytest.mark.browser
 
@@ -113,7 +113,7 @@ def test_a_name_in_the_legend_hides_its_line_and_shows_it_again(opened):
     assert lines(page) == lines(page, "accuracy") == ROWS
     page.get_by_role("button", name="Hide all").click()
     assert lines(page) == []
-    page.get_by_role("button", name="Show all").click()
+    page.get_by_role("button", name="Show the first choice").click()
     assert lines(page) == ROWS
 
 
@@ -350,13 +350,12 @@ def test_browser_and_tables_round_alike(opened):
 
 def shown_as_pages(measured):
     """Return one page of each kind: a comparison, the demo, a round over files."""
-    rows = measured["experiments"][0]["rows"]
     told = Diagnostics(
         rule="median", clients=("a" * 60, "b"), norms=np.ones(2), consistency=np.array([1, 0, 3])
     )
     return {
         "comparison": results_page({**measured, "claims": []}),
-        "demo": demo_page(measured, findings(rows), defences=dict.fromkeys(rows, "keeps"), seed=0),
+        "demo": demo_of(measured),
         "round": round_page({"base": "model" * 20, "diagnostics": told.as_dict()}),
     }
 

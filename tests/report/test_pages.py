@@ -345,7 +345,7 @@ def test_what_a_watch_counts_has_columns_in_a_comparison_alone(measured):
 
 
 def test_the_table_of_a_comparison_comes_before_the_words_on_how_to_read_it(measured):
-    assert list(sections(measured)) == ["claims", "reading", "experiment-0", "heat"]
+    assert list(sections(measured)) == ["heat", "experiment-0", "reading", "claims"]
     found = sections(compared_document())
     assert list(found) == ["experiment-0", "reading"]
     assert '<a href="#reading">How to read it</a>' in found["experiment-0"]

@@ -2,6 +2,7 @@
 
 const HEIGHT = 210;
 const MARGIN = { left: 42, right: 14, top: 10, bottom: 34 };
+const LABEL = { height: 14, gap: 8, letter: 7.4, share: 0.38 }; // of a line, beside its end
 const N_MARKERS = 6;
 const FEW = 5; // up to so many lines, the range of the seeds is drawn, too
 
@@ -33,6 +34,30 @@ function fitting(points) {
   return [Math.max(Math.min(low, high - 0.05), 0), Math.min(Math.max(high, 0.05), 1)];
 }
 
+// How much room the labels take beside the lines, and how many letters fit into it.
+function labelRoom(lines, width) {
+  const longest = Math.max(0, ...lines.map(({ row }) => row.length));
+  const room = Math.min(longest * LABEL.letter + LABEL.gap + 4, Math.max(LABEL.share * width, 90));
+  return { room, most: Math.max(Math.floor((room - LABEL.gap - 4) / LABEL.letter), 4) };
+}
+
+// The ends of a name that is too long.
+function fittingName(name, most) {
+  if (name.length <= most) return name;
+  const first = Math.ceil((most - 1) / 2);
+  return `${name.slice(0, first)}…${name.slice(name.length - (most - 1 - first))}`;
+}
+
+// Heights near the wanted ones, in order, none closer to the next than a line of text.
+function spreadOut(wanted, low, high) {
+  const placed = [...wanted].sort((one, other) => one.at - other.at);
+  placed.forEach((one, place) => { one.y = Math.max(one.at, place ? placed[place - 1].y + LABEL.height : low); });
+  for (let place = placed.length - 1; place >= 0; place -= 1) {
+    placed[place].y = Math.min(placed[place].y, place === placed.length - 1 ? high : placed[place + 1].y - LABEL.height);
+  }
+  return placed;
+}
+
 function makeChart(metric, { pointed, left }) {
   const picture = draw("svg", { class: "chart", role: "img", height: HEIGHT });
   const tip = make("div", { class: "tip", hidden: true });
@@ -40,9 +65,10 @@ function makeChart(metric, { pointed, left }) {
     make("figcaption", {}, metric.heading), make("div", { class: "plot" }, picture, tip));
   let state = { lines: [], nRounds: 1, width: 300, fit: false };
   let range = [0, 1];
+  let right = MARGIN.right; // the margin in which the labels stand
 
   const x = (round) => {
-    const room = state.width - MARGIN.left - MARGIN.right;
+    const room = state.width - MARGIN.left - right;
     return MARGIN.left + (state.nRounds === 1 ? room / 2 : ((round - 1) / (state.nRounds - 1)) * room);
   };
   const y = (share) => {
@@ -53,12 +79,12 @@ function makeChart(metric, { pointed, left }) {
   function axes() {
     const bottom = HEIGHT - MARGIN.bottom;
     const shares = [0, 0.25, 0.5, 0.75, 1].map((part) => range[0] + part * (range[1] - range[0])).flatMap((share) => [
-      draw("line", { class: "grid", x1: MARGIN.left, x2: state.width - MARGIN.right, y1: y(share), y2: y(share) }),
+      draw("line", { class: "grid", x1: MARGIN.left, x2: state.width - right, y1: y(share), y2: y(share) }),
       draw("text", { class: "tick", x: MARGIN.left - 6, y: y(share) + 4, "text-anchor": "end" }, `${Number((100 * share).toFixed(2))}%`),
     ]);
     const rounds = niceRounds(state.nRounds, state.width).map((round) =>
       draw("text", { class: "tick", x: x(round), y: bottom + 15, "text-anchor": "middle" }, String(round)));
-    const name = draw("text", { class: "tick", x: state.width - MARGIN.right, y: HEIGHT - 4, "text-anchor": "end" }, "round");
+    const name = draw("text", { class: "tick", x: state.width - right, y: HEIGHT - 4, "text-anchor": "end" }, "round");
     return [...shares, ...rounds, name];
   }
 
@@ -88,17 +114,32 @@ function makeChart(metric, { pointed, left }) {
       draw("path", { class: "stroke", d: path }), draw("g", { class: "marks" }, ...marks));
   }
 
+  // Each line is named at its end, so that nobody has to look for its colour in a legend.
+  function labels(lines, most) {
+    const ends = lines.map((line) => {
+      const points = line.series[metric.name];
+      const round = points.findLastIndex(Boolean) + 1;
+      return { line, from: [x(round), y(points[round - 1].mean)], at: y(points[round - 1].mean) };
+    });
+    return spreadOut(ends, MARGIN.top + 4, HEIGHT - MARGIN.bottom).map(({ line, from, y: height }) =>
+      draw("g", { class: `named colour-${line.colour}`, "data-row": line.row },
+        draw("path", { class: "lead", d: `M${from[0] + 2},${from[1]}L${state.width - right + LABEL.gap - 2},${height}` }),
+        draw("text", { class: "label", x: state.width - right + LABEL.gap, y: height + 4 }, fittingName(line.row, most), draw("title", {}, line.row))));
+  }
+
   const cursor = draw("g", { class: "cursor" });
 
   function show(next) {
     state = { ...state, ...next };
     const shown = state.lines.filter((line) => line.series[metric.name].some(Boolean));
     range = state.fit ? fitting(shown.flatMap((line) => line.series[metric.name]).filter(Boolean)) : [0, 1];
+    const { room, most } = labelRoom(shown, state.width);
+    right = shown.length ? Math.max(room, MARGIN.right) : MARGIN.right;
     picture.setAttribute("viewBox", `0 0 ${state.width} ${HEIGHT}`);
     picture.setAttribute("aria-label",
       `${metric.heading}, by round: ${shown.map((line) => line.row).join(", ") || "no line is shown"}.`
       + " The numbers of a round are in the table beside it.");
-    picture.replaceChildren(...axes(), ...(shown.length <= FEW ? shown.flatMap(band) : []), ...shown.map(curve), cursor);
+    picture.replaceChildren(...axes(), ...(shown.length <= FEW ? shown.flatMap(band) : []), ...shown.map(curve), ...labels(shown, most), cursor);
     if (!shown.length) {
       picture.append(draw("text", { class: "tick", x: state.width / 2, y: HEIGHT / 2, "text-anchor": "middle" },
         state.lines.length ? "no numbers of this kind" : "no line is shown"));
@@ -141,7 +182,7 @@ function makeChart(metric, { pointed, left }) {
   function hear(event) {
     const box = picture.getBoundingClientRect();
     const across = ((event.clientX - box.left) / box.width) * state.width;
-    const room = state.width - MARGIN.left - MARGIN.right;
+    const room = state.width - MARGIN.left - right;
     const round = 1 + Math.round(((across - MARGIN.left) / room) * (state.nRounds - 1));
     const within = Math.min(Math.max(round, 1), state.nRounds);
     const found = nearest(within, ((event.clientY - box.top) / box.height) * HEIGHT);

@@ -31,13 +31,13 @@ function makeLegend({ toggled, pointed, left }) {
     body.replaceChildren(...lines.map((line) => row(line, metrics)));
   }
 
-  function tell(lines, round, nRounds, hidden, near) {
+  function tell(lines, round, nRounds, isHidden, near) {
     said.textContent = `Round ${round} of ${nRounds}, in percent`;
     const byRow = new Map(lines.map((line) => [line.row, line]));
     for (const whole of body.rows) {
       const line = byRow.get(whole.dataset.row);
-      press(buttons.get(line.row), !hidden.has(line.row));
-      whole.classList.toggle("off", hidden.has(line.row));
+      press(buttons.get(line.row), !isHidden(line.row));
+      whole.classList.toggle("off", isHidden(line.row));
       whole.classList.toggle("near", near === line.row);
       for (const cell of whole.querySelectorAll("td")) {
         const point = line.series[cell.dataset.metric][round - 1];

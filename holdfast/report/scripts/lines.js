@@ -8,6 +8,7 @@ const METRICS = [
 ];
 const N_COLOURS = 8;
 const N_DASHES = 3;
+const MOST_LINES = 6; // that a chart shows at a time
 
 const listed = (value) => (Array.isArray(value) ? value : []);
 const runsOf = (results, cell) => listed(cell.keys).map((key) => results.runs[key]).filter(Boolean);
@@ -53,6 +54,14 @@ function linesOf(results, experiment, column) {
       marker: look % MARKERS.length, // eight colours, seven markers: the same colour has another marker
     }];
   });
+}
+
+// Which lines to show first, of many: the first row, which has no defence, and those whose backdoor works least.
+function firstShown(lines) {
+  if (lines.length <= MOST_LINES) return lines.map(({ row }) => row);
+  const last = ({ series }) => (series.attack_success.findLast(Boolean) || { mean: 2 }).mean;
+  const best = lines.slice(1).sort((one, other) => last(one) - last(other)).slice(0, MOST_LINES - 1);
+  return [lines[0], ...best].map(({ row }) => row);
 }
 
 const columnsWithRuns = (results, experiment) =>
