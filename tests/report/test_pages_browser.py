@@ -1,6 +1,7 @@
 """What must hold of every page, on a phone and on a desk, by day and by night."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -152,7 +153,7 @@ def test_a_screen_reader_finds_names_and_headings_in_order(opened, kind):
     )
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
     assert page.evaluate("document.documentElement.lang") == "en"
     assert page.title().startswith("holdfast: ")
     assert page.locator("table").count() == page.locator("table:has(caption)").count()
@@ -179,7 +180,7 @@ def test_a_chart_shows_at_most_six_lines_each_named_at_its_end(opened):
     assert named() == {*drawn()}
     boxes = [one.bounding_box() for one in page.locator("[data-metric=accuracy] .named text").all()]
     tops = sorted(box["y"] for box in boxes)
-    assert all(below - above >= 12 for above, below in zip(tops, tops[1:], strict=False))
+    assert all(below - above >= 12 for above, below in pairwise(tops))
     frame = page.locator("[data-metric=accuracy] svg.chart").bounding_box()
     assert all(box["x"] + box["width"] <= frame["x"] + frame["width"] + 1 for box in boxes)
 
