@@ -7,6 +7,7 @@ from doing so; uv, which it uses for that, is told to stay offline: whatever nee
 import re
 import shlex
 import shutil
+import subprocess
 
 import pytest
 
@@ -14,7 +15,7 @@ pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast-fl[flowe
 pytest.importorskip("ray", reason="Flower simulates with Ray: pip install 'holdfast-fl[flower,ray]'")
 pytest.importorskip("torch", reason="the example app needs torch: pip install 'holdfast-fl[sim]'")
 
-from ..pages import commands, files
+from ..pages import blocks, commands, files
 from .federation import APP, ROOT, RUN_LIMIT, federation, free_ports, needs_engines
 
 DOCS = ROOT / "docs" / "flower.md"
@@ -28,8 +29,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def typed(tmp_path):
-    """Return what types a command in a folder, on a machine that has never seen Flower."""
+def here(tmp_path):
+    """Return a machine that has never seen Flower, and on which nobody has set anything."""
     with federation(tmp_path) as here:
         shutil.rmtree(here.home)  # FLWR_HOME is not even there
         control, api = free_ports(2)
@@ -41,23 +42,30 @@ def typed(tmp_path):
             "FLWR_LOCAL_CONTROL_API_PORT": str(control),
         }
 
-        def type_(words, folder):
-            for _ in range(
-                5
-            ):  # Flower gives its own SuperLink 15 seconds to start, on a busy machine too few
-                name = f"typed{len(here.started)}"
-                here.start(name, "bash", "-c", f"cd {shlex.quote(str(folder))} && {shlex.join(words)}")
-                here.wait(lambda: here.started[name].poll() is not None, f"{words} to end", RUN_LIMIT)  # noqa: B023
-                if "Failed to start local SuperLink within" not in here.log(name):
-                    break
-            return here.ended(name, RUN_LIMIT)
-
-        yield type_
+        yield here
         runtime = here.home / "runtime-envs"
         assert runtime.is_dir(), "Flower installed no dependencies: this test no longer tests what it says"
 
 
-def test_the_page_leads_from_an_empty_folder_to_a_defended_model(tmp_path, typed):
+@pytest.fixture
+def typed(here):
+    """Return what types a command in a folder, and gives what it says."""
+
+    def type_(words, folder):
+        for _ in range(5):  # Flower gives its own SuperLink 15 seconds to start, on a busy machine too few
+            name = f"typed{len(here.started)}"
+            here.start(name, "bash", "-c", f"cd {shlex.quote(str(folder))} && {shlex.join(words)}")
+            here.wait(lambda: here.started[name].poll() is not None, f"{words} to end", RUN_LIMIT)  # noqa: B023
+            if "Failed to start local SuperLink within" not in here.log(name):
+                break
+        return here.ended(name, RUN_LIMIT)
+
+    return type_
+
+
+@pytest.fixture
+def first_app(tmp_path):
+    """Return a folder with the files that the page gives for an empty one, and no others."""
     folder = tmp_path / "empty"
     folder.mkdir()
     for name, text in files(DOCS, section=SECTION).items():
@@ -67,8 +75,12 @@ def test_the_page_leads_from_an_empty_folder_to_a_defended_model(tmp_path, typed
         "pyproject.toml",
         "server_app.py",
     ]
+    return folder
+
+
+def test_the_page_leads_from_an_empty_folder_to_a_defended_model(first_app, typed):
     (command,) = commands(DOCS, section=SECTION)
-    said = typed(command, folder)
+    said = typed(command, first_app)
     assert "invariant: 10 clients aggregated" in said
     model = re.search(r"^the model: \[(.*)\] the truth: \[(.*)\]$", said, re.M)
     found, true = (list(map(float, numbers.split())) for numbers in model.groups())
@@ -92,3 +104,40 @@ def test_every_command_of_the_example_runs_and_says_whether_the_backdoor_got_in(
     assert defended == printed
     assert averaged.startswith("The backdoor GOT IN")
     assert watched.startswith("The backdoor was kept out")
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("openssl", "ssh-keygen"))), reason="needs openssl and ssh-keygen"
+)
+def test_the_page_leads_to_real_nodes_with_certificates_and_keys(first_app, here, typed):
+    """On one machine, with ports that are free, and three nodes in the place of one."""
+    made, started, joined = (block.text for block in blocks(DOCS, "bash", section="Deploying"))
+    (connection,) = blocks(DOCS, "toml", section="Deploying")
+
+    def at(text, number=0):
+        text = text.replace("127.0.0.1:8000", here.address).replace("--port 8000", f"--port {here.port}")
+        text = text.replace("--port 9094", f"--port {here.node_ports[number]}").replace(
+            "node0", f"node{number}"
+        )
+        return text.replace("partition-id=0", f"partition-id={number}").replace("\\\n", " ")
+
+    def start(name, command):
+        here.start(name, "bash", "-ec", f"cd {first_app} && exec {command}")
+
+    subprocess.run(["bash", "-ec", made], cwd=first_app, check=True, capture_output=True)
+    for number in (1, 2):
+        subprocess.run(["bash", "-ec", at(made.splitlines()[-1], number)], cwd=first_app, check=True)
+    here.home.mkdir()
+    kept = at(connection.text).replace("/where/you/keep/it", str(first_app))
+    (here.home / "config.toml").write_text(kept)
+    start("superlink", at(started))
+    here.wait(here.is_open, "the SuperLink to listen")
+    for number in range(3):
+        registered, node, run = at(joined, number).strip().splitlines()
+        typed(shlex.split(registered), first_app)
+        start(f"node{number}", node)
+    for number in range(3):
+        here.node_id(number)
+    said = typed(shlex.split(run), first_app)
+    assert "invariant: 3 clients aggregated" in said
+    assert "the model: [" in said
