@@ -39,6 +39,7 @@ SMALL = {
     "demo": (["--rounds", "1"], []),
     "reproduce": (["--scale", "smoke", "--dry-run"], []),
     "check": (["--no-time"], ["--no-time"]),
+    "monitor": (["--out", "monitor.html"], []),
     "theory": (["--samples", "200"], []),
 }
 
@@ -98,6 +99,12 @@ def type_holdfast(words, folder):
     if words[:2] == ["data", "get"]:  # which would take a network
         assert [entry_named(name) for name in rest[1:] if not name.startswith("-")]
         return
+    if command in ("clients", "rewind"):  # of a federation that is running: tests/cli/test_clients.py
+        assert wrong_word(shlex.join(["holdfast", *words])) is None
+        return
+    if "--ledger" in rest and command == "monitor":
+        ledger = rest[rest.index("--ledger") + 1]
+        type_holdfast(["run", "phishing", "--attack", "edge-case", "--ledger", ledger], folder)
     for tracker in ("mlflow", "wandb", "tensorboard"):
         places = [place for place, word in enumerate(rest) if word.startswith(tracker)]
         for place in places if find_spec(tracker) is None or tracker == "wandb" else ():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import typer
+import typer.main
 from typer.testing import CliRunner
 
 from holdfast.cli.commands import app
@@ -148,6 +149,13 @@ def test_the_shell_completes_commands(shell):
     done = subprocess.run(script, env=asked, capture_output=True, text=True)
     assert {"report", "reproduce", "results"} <= set(re.findall(r"\w+", done.stdout)), done.stderr
     assert "demo" not in done.stdout
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="no docs beside the tests")
+def test_the_page_on_the_command_line_lists_every_command():
+    rows = re.findall(r"^\| (`.*?) \|", DOCS.read_text(), re.M)
+    listed = sorted(name for row in rows for name in re.findall(r"`(\w+)`", row))
+    assert listed == sorted(typer.main.get_command(app).commands)
 
 
 def test_every_exit_code_is_in_the_help_and_in_the_docs():

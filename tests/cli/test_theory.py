@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -48,3 +49,13 @@ def test_figures_are_written(tmp_path):
         "f2-failures.png",
         "f3-fltrust.png",
     }
+
+
+def test_figures_go_into_a_folder_of_their_own_unless_one_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    asked = []
+    monkeypatch.setattr("holdfast.report.theory_figures.draw_theory", lambda out: asked.append(out) or [])
+    assert run("figures").exit_code == 0
+    assert asked == [Path("figures")]
+    assert [path.name for path in tmp_path.iterdir()] == ["docs"]
