@@ -25,6 +25,7 @@ class Dropped:
 
     client: Any
     reason: str
+    heard: bool = False  # a watch heard it, and gave it no say
 
     def __post_init__(self) -> None:
         """Make the reason printable, wherever it comes from."""

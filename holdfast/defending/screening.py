@@ -64,9 +64,10 @@ class Screened:
         return replace(left, dropped=(*self.dropped, *gone))
 
     def expelling(self, reasons: Mapping[int, str]) -> "Screened":
-        """Return the same without these rows, whose clients a watch has expelled."""
+        """Return the same without these rows, whose clients a watch has given no say."""
         left = self.without(reasons)
-        return replace(left, dropped=self.dropped, expelled=left.dropped[len(self.dropped) :])
+        gone = tuple(replace(drop, heard=True) for drop in left.dropped[len(self.dropped) :])
+        return replace(left, dropped=self.dropped, expelled=gone)
 
 
 def screen(

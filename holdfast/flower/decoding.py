@@ -45,6 +45,7 @@ class Code(enum.IntEnum):
     SILENT = 12  # asked, and no reply came
     EXPELLED = 13  # by the watch: it is heard, and has no say
     BANNED = 14  # by the operator, or excluded from the start: it is not heard
+    NO_SAY = 15  # not yet heard twice, or suspected by a wary watch
 
 
 class Refusal(Unfit):

@@ -269,7 +269,10 @@ class Rounds(Strategy):
 def _not_used(result: Defended) -> list[Refused]:
     """Return whose replies were left out in the round itself: by the watch, or for their values."""
     expelled = set() if result.verdicts is None else {*result.verdicts.of("expelled")}
-    return [
-        Refused(drop.client, Code.EXPELLED if drop.client in expelled else Code.VALUES, drop.reason)
-        for drop in result.diagnostics.dropped
-    ]
+
+    def code(drop: Dropped) -> Code:
+        if not drop.heard:
+            return Code.VALUES
+        return Code.EXPELLED if drop.client in expelled else Code.NO_SAY
+
+    return [Refused(drop.client, code(drop), drop.reason) for drop in result.diagnostics.dropped]

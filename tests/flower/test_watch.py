@@ -107,6 +107,18 @@ def test_a_watch_that_only_reports_changes_no_bit_of_the_training():
     assert strategy.verdicts.named == tuple(ATTACKERS)
 
 
+def test_who_comes_late_is_told_from_who_sends_rubbish():
+    strategy = robust()
+    run(strategy, 5)
+    late = 999
+    grid = Federation({**federation().behaviours, late: lambda message: reply(message, 0.0)}, nodes=())
+    messages = strategy.configure_train(6, record(start()), ConfigRecord(), grid)
+    _, metrics = strategy.aggregate_train(6, grid.send_and_receive(messages))
+    codes = dict(zip(metrics["holdfast-dropped-nodes"], metrics["holdfast-dropped-codes"], strict=True))
+    assert codes[late] == Code.NO_SAY
+    assert Code.EXPELLED in codes.values()
+
+
 def test_a_server_optimiser_takes_no_step_in_the_hearing():
     inner = FedAdam(fraction_evaluate=0.0)
     run(Robust(median, watch=WATCH, inner=inner), 2)
