@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from front import write_front
 
 import holdfast
 from holdfast import aggregators
@@ -300,5 +301,6 @@ if __name__ == "__main__":
     document = evidence(["all", "worst_case"], RESULTS)
     for page in PAGES:
         page.write_text(filled(page.read_text(encoding="utf-8"), document), encoding="utf-8")
+    write_front(document)
     draw_figures(document, ROOT / "docs" / "figures")
     save(paper_figure(), ROOT / "docs" / "figures" / "probe-cifar10.png")
