@@ -5,7 +5,9 @@ import shlex
 import sqlite3
 
 import pytest
+from typer.testing import CliRunner
 
+from holdfast.cli.commands import app
 from holdfast.errors import InputError
 from holdfast.ledger import ClientEntry, Ledger, RoundEntry, open_ledger
 from holdfast.report.monitor import write_monitor_page
@@ -175,14 +177,26 @@ def test_ids_that_look_alike_have_names_that_differ(tmp_path):
     assert [one["name"] for one in clients[:2]] == ["7", '"7"']
 
 
-def test_a_command_is_one_argument_whatever_the_id_is(tmp_path):
-    hostile = ["x; reboot", "$(reboot)", "'; reboot #", HOSTILE]
-    for client in hostile:
-        accused = [{"id": client, "standing": "expelled", "since": 1}]
-        for step in next_steps(accused, path="my ledger.db"):
-            words = shlex.split(step["command"])
-            assert words[:2] == ["holdfast", "clients"]
-            assert words[3:] == [client, "--ledger", "my ledger.db"]
+@pytest.mark.parametrize(
+    "client",
+    [7, "7", -7, "-7", '"ann"', '"', "--help", "-x", "x; reboot", "$(reboot)", "'; reboot #", "ü ö", HOSTILE],
+)
+def test_the_commands_mean_the_client_whatever_its_id_is(tmp_path, client):
+    path = tmp_path / "my ledger.db"
+    others = [one for one in (7, "ann", "x") if one != client]
+    written(path, a_round(1, *(ClientEntry(client=one, used=True) for one in (client, *others))))
+    accused = [{"id": client, "standing": "expelled", "since": 1}]
+    for step in next_steps(accused, path=str(path)):
+        words = shlex.split(step["command"])
+        assert words[0] == "holdfast"
+        done = CliRunner().invoke(app, words[1:])
+        assert done.exit_code == 0, done.output
+    with open_ledger(path, read_only=True) as ledger:
+        decided = [(one["client"], one["action"]) for one in ledger.decisions()]
+    assert decided == [(client, "ban"), (client, "pardon")]
+
+
+def test_an_id_that_no_terminal_shows_gets_no_command():
     unshown = [{"id": "x\x1b[2J\n", "standing": "expelled", "since": 1}]
     assert [step["command"] for step in next_steps(unshown, path="a.db")] == [
         "holdfast clients list --ledger a.db"

@@ -127,6 +127,25 @@ def test_dashboard_and_alarms_ask_only_for_numbers_that_there_are(path, name):
     assert names_in(text) - {"holdfast_kept_fraction"} <= set(scraped(path))
 
 
+def test_the_page_on_monitoring_explains_every_number_and_no_other(tmp_path):
+    path = tmp_path / "federation.db"
+    facts = {
+        "kept_fraction": 0.4,
+        "tolerates": 1,
+        "seconds": 2.0,
+        "accuracy": 0.9,
+        "attack_success": 0.1,
+        "loss": 1.0,
+    }
+    with open_ledger(path) as ledger:
+        said = Verdicts(1, (Verdict("eve", "expelled", heard=3, since=1, faction=1),))
+        ledger.write(
+            RoundEntry(round=1, rule="median()", verdicts=said, clients=(ClientEntry(client="eve"),), **facts)
+        )
+    page = (EXAMPLES.parents[1] / "docs" / "monitor.md").read_text()
+    assert names_in(page) == set(scraped(path))
+
+
 def test_the_dashboard_can_be_imported_anywhere():
     dashboard = json.loads((EXAMPLES / "grafana.json").read_text())
     assert dashboard["id"] is None

@@ -1,6 +1,7 @@
 """What a federation comes to, in sentences that a newcomer understands, and what to type next."""
 
 import math
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -32,8 +33,9 @@ def name_of(client: Any) -> str:
 
 
 def _told_apart(client: Any) -> str:
-    is_like_number = isinstance(client, str) and client.lstrip("-").isdigit()
-    return f'"{client}"' if is_like_number else str(client)
+    """Return an id as 'holdfast clients' reads it: text that may be taken for a number is in quotes."""
+    is_ambiguous = isinstance(client, str) and re.fullmatch(r'-?\d+|".*"', client, re.DOTALL)
+    return f'"{client}"' if is_ambiguous else str(client)
 
 
 def names_of(clients: Sequence[Row]) -> list[str]:
@@ -210,13 +212,12 @@ def next_steps(clients: Sequence[Row], *, path: str, requests: Sequence[Row] = (
     ledger = f"--ledger {shlex.quote(path)}"
     if not shown:
         return [{"does": "See all clients", "command": f"holdfast clients list {ledger}"}]
+    is_like_option = shlex.split(shown[0])[0].startswith("-")
+    told = f"{ledger} -- {shown[0]}" if is_like_option else f"{shown[0]} {ledger}"
     steps = {"See its history": "show", "Keep it out for good": "ban", "Take it back": "pardon"}
     if _open(requests):
         steps = {"See its history": "show", "Keep it out": "ban", "Let it stay": "pardon"}
-    return [
-        {"does": does, "command": f"holdfast clients {verb} {shown[0]} {ledger}"}
-        for does, verb in steps.items()
-    ]
+    return [{"does": does, "command": f"holdfast clients {verb} {told}"} for does, verb in steps.items()]
 
 
 def argument_of(client: Any) -> str | None:

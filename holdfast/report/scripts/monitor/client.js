@@ -21,7 +21,9 @@ function makeClient(memory) {
       make("tr", {}, make("th", { scope: "row" }, title), make("td", {}, text(client[name]))));
     const drops = listed(own.drops).filter(([, , , name]) => name === client.name).slice(0, 3)
       .map((drop) => make("li", {}, `Round ${spanned(drop)[0]}: ${drop[4]}`));
-    const command = client.argument ? [make("p", {}, "Its whole history: ", make("code", { tabindex: 0 }, `holdfast clients show ${client.argument} --ledger ${own.ledger_argument}`))]
+    const ledger = `--ledger ${own.ledger_argument}`;
+    const told = /^'?-/.test(client.argument || "") ? `${ledger} -- ${client.argument}` : `${client.argument} ${ledger}`; // no option of a command
+    const command = client.argument ? [make("p", {}, "Its whole history: ", make("code", { tabindex: 0 }, `holdfast clients show ${told}`))]
       : [make("p", { class: "quiet" }, "No terminal shows this id as it is: see 'holdfast clients list'.")];
     place.replaceChildren(make("h3", {}, make("bdi", {}, client.name)), make("p", { class: "words" }, `${clientWords(client)}.`),
       drops.length ? make("ul", {}, ...drops) : "",
