@@ -1,6 +1,7 @@
 """Compiles the loops before anything else: the processes that tests start find them on disk."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -29,3 +30,16 @@ def compiled_loops():
         kernels.trimmed_mean(rows, n_trimmed=0)
         kernels.gram(rows)
         kernels.squared_norms(rows)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A headless Chromium, Debian's own: Playwright's is never downloaded."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        pytest.skip("no chromium here (apt-get install chromium)")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()

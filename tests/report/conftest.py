@@ -1,7 +1,5 @@
 """A small document, and a real browser to open pages in."""
 
-import shutil
-
 import pytest
 
 from holdfast.report.pages import results_page
@@ -15,19 +13,6 @@ HOSTILE = "</script><script>window.harmed = true</script><img src=x onerror='win
 def measured():
     """What three defences came to under attack, five rounds, two seeds; a fourth was never run."""
     return small_document()
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """A headless Chromium, Debian's own: Playwright's is never downloaded."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if path is None:
-        pytest.skip("no chromium here (apt-get install chromium)")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

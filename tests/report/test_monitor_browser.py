@@ -12,6 +12,7 @@ from holdfast.ledger import open_ledger
 from holdfast.report.monitor import write_monitor_page
 from holdfast.report.monitor.words import name_of
 
+from ..runs.tiny import made, watched_run
 from .conftest import HOSTILE
 from .ledgers import ATTACKERS, HONEST, Federation
 from .monitors import monitor_process, serving
@@ -92,6 +93,20 @@ def test_the_page_follows_a_training_from_before_its_first_round(browse, tmp_pat
         assert set(rows(page)[:3]) == set(ATTACKERS)
         assert set(rows(page)) == {*ATTACKERS, *HONEST}
         assert "holdfast clients show eve" in page.locator(".steps").inner_text()
+
+
+def test_a_simulated_training_shows_on_the_same_page(browse, tmp_path):
+    pytest.importorskip("torch", reason="needs torch (sim extra)")
+    path = tmp_path / "simulated.db"
+    with serving(path) as server:
+        page = browse(server.url)
+        made(watched_run(), tmp_path / "results", ledger=path)
+        says(page, "Finished. All 6 rounds are done", "#status")
+        says(page, "5 of 24 clients vote together against all others and are expelled since round 3.")
+        assert page.locator(".map .client.expelled:not([hidden])").count() == 5
+        assert page.locator("#series figure:visible").count() >= 2
+        assert page.title() == "holdfast: phishing, edge-case+collude"
+        assert page.locator("h1").inner_text() == "phishing, edge-case+collude"
 
 
 def drawn(page):

@@ -59,6 +59,20 @@ function makeMemory() {
   // What was said of a client after a round; undefined if nothing was.
   const standingAt = (number, place) => LETTERS_OF.get((known.standings[number] || "")[place]);
 
+  // Whether a client took part in a round without a say by a decision, and not because its reply could not be used.
+  function isKeptOut(number, place) {
+    const fate = (known.fates[number] || "")[place];
+    const isDecided = known.clients.get(number)?.banned || ["expelled", "too early to tell"].includes(standingAt(number, place));
+    return fate === "h" || (fate === "d" && isDecided);
+  }
+
+  function brokenOf(number) {
+    const fates = known.fates[number] || "";
+    let count = 0;
+    for (let place = fates.indexOf("d"); place >= 0; place = fates.indexOf("d", place + 1)) count += !isKeptOut(number, place);
+    return count;
+  }
+
   // Stretches of rounds in which the same was said of a client, as places in the list of rounds: [start, end).
   function stretchesOfClient(number) {
     const found = [];
@@ -69,5 +83,5 @@ function makeMemory() {
     return found.filter(({ letter }) => LETTERS_OF.has(letter)).map((one) => ({ ...one, look: standingNamed(LETTERS_OF.get(one.letter)).look }));
   }
 
-  return { known, take, placeOf, isWatched, standingAt, stretchesOfClient, lastRound: () => known.rounds.at(-1) || null };
+  return { known, take, placeOf, isWatched, standingAt, isKeptOut, brokenOf, stretchesOfClient, lastRound: () => known.rounds.at(-1) || null };
 }

@@ -3,17 +3,17 @@
 const RANKS = new Map([["expelled", 0], ["suspected", 1], ["too early to tell", 3], ["clear", 4]]);
 const isNamed = ({ since }) => isNumber(since);
 
-// The most suspicious first: by standing, then by how sure it is, then by how often it was dropped.
+// The most suspicious first: by standing, then by how sure it is, then by how often its reply could not be used.
 function bySuspicion(one, other) {
-  const rank = ({ standing, banned, n_dropped: dropped }) => (banned ? -1 : (standing === "clear" || standing === null) && dropped ? 2 : RANKS.get(standing) ?? 5);
+  const rank = ({ standing, banned, broken }) => (banned ? -1 : !["expelled", "suspected"].includes(standing) && broken ? 2 : RANKS.get(standing) ?? 5);
   const chance = ({ false_alarm: value }) => (isNumber(value) ? value : 1);
   return rank(one) - rank(other) || isNamed(other) - isNamed(one) || chance(one) - chance(other)
-    || (other.n_dropped || 0) - (one.n_dropped || 0) || one.number - other.number;
+    || other.broken - one.broken || one.number - other.number;
 }
 
 function sortedClients(memory, wanted) {
   const text = wanted.trim().toLowerCase();
-  const all = [...memory.known.clients.values()].sort(bySuspicion);
+  const all = [...memory.known.clients.values()].map((client) => ({ ...client, broken: memory.brokenOf(client.number) })).sort(bySuspicion);
   return text ? all.filter(({ name }) => name.toLowerCase().includes(text)) : all;
 }
 

@@ -35,6 +35,8 @@ function redraw() {
   banner.tell();
   status.tell();
   const { document: own, rounds } = memory.known;
+  document.title = `holdfast: ${own.title}`;
+  at("title").textContent = own.title;
   for (const name of ["rule", "watch"]) if (own[name]) at(name).textContent = own[name];
   for (const key of document.querySelectorAll(".of-watch")) key.hidden = !memory.isWatched();
   for (const part of document.querySelectorAll(".needs-rounds")) part.hidden = !rounds.length;

@@ -15,7 +15,7 @@ function stripOf(memory, number, width) {
   const n = Math.max(memory.known.rounds.length, 1);
   const x = (place) => (place / n) * width;
   const letters = memory.known.fates[number] || "";
-  const isOut = (letter, place) => letter === "h" || (letter === "d" && (memory.known.clients.get(number)?.banned || memory.standingAt(number, place) === "expelled"));
+  const isOut = (letter, place) => memory.isKeptOut(number, place);
   const middle = 10;
   const stretches = memory.stretchesOfClient(number).map(({ look, start, end }) => {
     const half = 20 * (THICKNESS_OF[look] ?? 0.06);
