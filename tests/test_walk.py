@@ -122,20 +122,32 @@ def type_holdfast(words, folder):
     assert done.exit_code == 0, (words, done.output)
 
 
+WALKED = [page for page in (README, DOCS / "guide.md") if page.exists()]
+
+
 @pytest.mark.slow
-def test_every_command_of_the_readme_works(folder):
-    given = commands(README)
-    assert ["holdfast"] in [words[:1] for words in given] or ["make", "demo"] in given
+@pytest.mark.parametrize("page", WALKED, ids=lambda page: page.name)
+def test_every_command_of_a_page_works(page, folder):
+    given = commands(page)
+    assert "holdfast" in [words[0] for words in given]
     for words in given:
         typed(words, folder)
 
 
 @pytest.mark.slow
-def test_every_snippet_of_the_readme_runs_one_after_the_other(folder):
-    snippets, names = blocks(README, "python"), {}
-    assert snippets
-    for snippet in snippets:
-        exec(compile(snippet.text, "README.md", "exec"), names)
+@pytest.mark.parametrize("page", WALKED, ids=lambda page: page.name)
+def test_every_snippet_of_a_page_runs_after_those_before_and_prints_what_stands_below_it(
+    page, folder, capsys
+):
+    names, found = {}, blocks(page)
+    for snippet, below in zip(found, [*found[1:], None], strict=True):
+        if snippet.language != "python":
+            continue
+        exec(compile(snippet.text, page.name, "exec"), names)
+        printed = capsys.readouterr().out
+        if below is not None and below.language == "text" and not below.above:
+            assert printed.rstrip() == below.text.rstrip()
+    assert names or page != README
 
 
 def test_a_command_that_cannot_work_is_noticed(folder):
