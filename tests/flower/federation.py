@@ -135,6 +135,10 @@ class Federation:
                 continue  # it has just ended, or is not ours
         return found
 
+    def serving(self):
+        """Return the ids of the processes that run a ServerApp."""
+        return [pid for pid in self.alive() if b"flwr-serverapp" in command_of(pid)]
+
     def signal_all(self, number):
         for pid in self.alive():
             try:
@@ -160,6 +164,14 @@ def federation(folder, **options):
         built.signal_all(signal.SIGKILL)
         for process in built.started.values():
             process.wait(timeout=STOP_LIMIT)
+
+
+def command_of(pid):
+    """Return the command line of a process; nothing if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def free_ports(count):

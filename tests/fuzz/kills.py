@@ -9,6 +9,7 @@ from pathlib import Path
 
 from holdfast import median
 from holdfast.files import aggregate_files, load_tensors
+from holdfast.ledger import open_ledger, verify
 from holdfast.runs.checkpoints import load_checkpoint
 from holdfast.runs.store import files_of
 
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def attack(rng, folder):
     """Kill one process, or several one after the other."""
-    return pick(rng, [aggregation, aggregation, run])(rng, folder)
+    return pick(rng, [aggregation, aggregation, run, ledger])(rng, folder)
 
 
 def aggregation(rng, folder):
@@ -79,3 +80,25 @@ def run(rng, folder):
     assert_same(RUN, folder / "whole", folder / "parts")
     assert not list((folder / "parts").glob("*.partial")), "something is left over"
     return "run resumed"
+
+
+def ledger(rng, folder):
+    """Kill whoever writes a ledger, three times: no round that it told of is lost, and the chain holds."""
+    path, told = folder / "federation.db", 0
+    for _ in range(3):
+        command = [sys.executable, "-m", "tests.ledger.killed", str(path)]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            for _ in range(rng.integers(1, 4)):
+                told = int(process.stdout.readline())
+            time.sleep(rng.uniform(0, 0.03))
+            process.send_signal(signal.SIGKILL)
+            told = int([told, *process.stdout.read().split()][-1])
+        assert verify(path).holds, verify(path)  # as it was left
+        with open_ledger(path) as opened:
+            numbers = [one["round"] for one in opened.rounds()]
+            assert numbers in ([*range(1, told + 1)], [*range(1, told + 2)]), (told, numbers)
+            with opened.snapshot() as connection:
+                assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+                assert connection.execute("SELECT count(*) FROM outbox").fetchone()[0] == 0
+        assert verify(path).holds, verify(path)
+    return "ledger continued"

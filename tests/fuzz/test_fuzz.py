@@ -28,9 +28,10 @@ def test_no_adversary_gets_through(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", [kills.aggregation, kills.run])
+@pytest.mark.parametrize("victim", [kills.aggregation, kills.run, kills.ledger])
 def test_no_kill_leaves_half_of_anything(victim, tmp_path):
-    assert victim(np.random.default_rng(0), tmp_path) in ("old output", "new output", "run resumed")
+    told = ("old output", "new output", "run resumed", "ledger continued")
+    assert victim(np.random.default_rng(0), tmp_path) in told
 
 
 def test_a_case_that_gets_through_is_told_with_what_repeats_it(monkeypatch, capsys):

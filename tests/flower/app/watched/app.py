@@ -52,6 +52,10 @@ def main(grid: Grid, context: Context) -> None:
         fedavg,
         watch=factions(hearing=5.0, false_alarms=0.05) if config["watch"] else None,  # ten show little
         seed=0,
+        ledger=config["ledger"] or None,
+        checkpoint=config["checkpoint"] or None,
+        resume=bool(config["checkpoint"]),
+        keep_every=1 if config["checkpoint"] else 0,
         min_available_nodes=config["nodes"],
         fraction_evaluate=0.0,
     )
