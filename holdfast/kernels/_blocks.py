@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._forms import BFLOAT16, FLOAT32, FLOAT64, Source, Work
+from ._forms import BFLOAT16, FLOAT32, FLOAT64, WIDTH, Source, Work
 from ._machine import as_float, inlined, inner, prefetch, view
 
 __all__ = ["WIDTH", "clear", "load", "workspace"]
 
 Array = NDArray[Any]
 
-WIDTH = 128  # columns in a block: a multiple of every vector register, and n of them fit the nearest caches
 BIAS = np.uint32(112 << 23)  # between the exponents of float16 and float32
 SMALLEST = np.uint32(1 << 23)  # the smallest exponent that is not of a denormal
 AHEAD = 256  # columns to fetch early: memory answers after about as long as two blocks take

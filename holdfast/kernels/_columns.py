@@ -175,7 +175,15 @@ def is_plain(source: Source, layer: int) -> bool:
 
 
 @inner
-def go_straight(source: Source, plan: Plan, code: int, at: int, stop: int, out: Array, found: Found) -> Any:
+def address_of(array: Array) -> Any:
+    """Return where an array lies."""
+    return np.uint64(array.ctypes.data)
+
+
+@inner
+def go_straight(
+    source: Source, plan: Plan, code: int, at: int, stop: int, number: int, out: Array, found: Found
+) -> Any:
     """Let straight code work on whole blocks from `at` on; return where they end, and if they are done."""
     layer = layer_at(source.offsets, at)
     while source.offsets[layer + 1] <= at:
@@ -185,16 +193,21 @@ def go_straight(source: Source, plan: Plan, code: int, at: int, stop: int, out: 
         return at + WIDTH, False
     size = np.uint64(out.itemsize)
     skipped = np.uint64(at - source.offsets[layer]) * size
-    n_kept = straight(
-        np.uint64(code),
-        np.uint64(source.addresses[layer].ctypes.data),
+    measured = np.uint64(number if plan.explain else 0) * np.uint64(8 * (source.addresses.shape[1] + 1))
+    given = (
+        address_of(source.addresses[layer]),
         skipped,
         source.base_addresses[layer] + skipped if source.base_kinds.size > 0 else np.uint64(0),
-        np.uint64(out.ctypes.data) + np.uint64(at) * size,
+        address_of(out) + np.uint64(at) * size,
         np.uint64(n_columns),
         np.uint64(plan.n_votes),
-        np.float64(source.limits[layer]),
+        address_of(found.squares) + measured,
+        address_of(found.dots) + measured,
+        address_of(found.opposed),
+        address_of(found.trimmed),
+        address_of(found.consistency),
     )
+    n_kept = straight(np.uint64(code), np.float64(source.limits[layer]), given)
     if n_kept >= 0:
         found.kept[0] += n_kept
     return at + n_columns, n_kept >= 0  # else a value is too large, and it must be found out whose
@@ -222,7 +235,8 @@ def sweep(
     at = end = start
     while at < stop:
         if code != 0 and at >= end:
-            end, is_done = go_straight(source, plan, code, at, min(stop, (at // cell + 1) * cell), out, found)
+            last, number = min(stop, (at // cell + 1) * cell), at // cell - start // cell
+            end, is_done = go_straight(source, plan, code, at, last, number, out, found)
             if is_done:
                 at = end
                 continue

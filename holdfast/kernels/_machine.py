@@ -50,7 +50,7 @@ if config.DISABLE_JIT:
         """Return 32 bits read as a float."""
         return np.uint32(bits).view(np.float32)
 
-    def straight(address: Any, *given: Any) -> int:
+    def straight(address: Any, limit: float, given: Any) -> int:
         """Raise: straight code is compiled code."""
         raise NotImplementedError
 
@@ -88,23 +88,14 @@ else:
         return types.float32(types.uint32), lambda c, b, s, args: b.bitcast(args[0], ir.FloatType())
 
     @intrinsic
-    def straight(
-        context: Any,
-        address: Any,
-        rows: Any,
-        skipped: Any,
-        base: Any,
-        out: Any,
-        n: Any,
-        votes: Any,
-        limit: Any,
-    ) -> Any:
+    def straight(context: Any, address: Any, limit: Any, given: Any) -> Any:
         """Run the straight code at an address; what it takes is told in `_straight`."""
 
         def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.call(builder.inttoptr(args[0], SIGNATURE.as_pointer()), args[1:])
+            code = builder.inttoptr(args[0], SIGNATURE.as_pointer())
+            return builder.call(code, [args[1], *cgutils.unpack_tuple(builder, args[2])])
 
-        return types.int64(*[types.uint64] * 7, types.float64), generate
+        return types.int64(types.uint64, types.float64, given), generate
 
     def _extreme(name: str) -> Any:
         # Python's min compiles to branches. This is one vector instruction; its promise that there is no NaN

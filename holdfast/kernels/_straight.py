@@ -12,16 +12,17 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils
 
-from ._forms import FLOAT32
+from ._forms import FLOAT32, WIDTH
+from ._measuring import ColumnRoom, Measures, RowPlaces, measure_block
 from ._network import comparators, within_reach
 from ._vectors import DOUBLE, FLOAT, I32, I64, Vectors, every
 
 __all__ = ["NAME", "SIGNATURE", "Shape", "assembly"]
 
 NAME = "straight"
-#: Where the rows' addresses are, how many bytes to skip in each row, the addresses of the base and of the
-#: output from there on, how many columns (whole vectors), the votes a column needs, the largest magnitude.
-SIGNATURE = ir.FunctionType(I64, [I64] * 6 + [DOUBLE])
+#: The largest magnitude, where the rows' addresses are, how many bytes to skip in each row, the addresses of
+#: base and output from there on, how many columns (whole blocks), the votes that each needs, and `Measures`.
+SIGNATURE = ir.FunctionType(I64, [DOUBLE] + [I64] * (6 + len(Measures._fields)))
 AHEAD = 1024  # bytes to fetch early: memory answers after about as long as two blocks take
 
 
@@ -33,6 +34,7 @@ class Shape(NamedTuple):
     kind: int  # of number: FLOAT32 or FLOAT64
     is_masked: bool
     has_base: bool
+    explain: bool = False  # rows are measured, too
 
 
 def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
@@ -45,29 +47,33 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
     3
     """
     function = ir.Function(ir.Module(), SIGNATURE, NAME)
-    addresses, skipped, base, out, n_columns, n_votes, limit = function.args
+    limit, addresses, skipped, base, out, n_columns, n_votes, *found = function.args
     builder = ir.IRBuilder(function.append_basic_block())
     code = Vectors(builder, FLOAT if shape.kind == FLOAT32 else DOUBLE, n_bytes)
-    order = within_reach(comparators(shape.n_rows, shape.n_trimmed), n_registers * 3 // 4)
     worst, n_kept = code.variable(code.bits), code.variable(code.counts)
+    room = ColumnRoom.on_stack(builder, code.number) if shape.explain else None
     needed = code.splat(builder.trunc(n_votes, I32), code.counts)
     rows = builder.inttoptr(addresses, I64.as_pointer())
-    with cgutils.for_range(builder, builder.udiv(n_columns, I64(code.n_lanes))) as loop:
-        at = builder.mul(loop.index, I64(n_bytes))
-        columns = Columns(code, shape, rows, builder.add(skipped, at))
-        if shape.has_base:
-            columns.base = code.load(builder.add(base, at))
-        columns.sort(order)
-        mean = columns.mean()
-        if shape.is_masked:
-            is_kept = builder.icmp_signed(">=", code.magnitudes(columns.signs), needed)
-            mean = builder.select(is_kept, mean, every(code.doubles, 0.0))
-            builder.store(builder.sub(builder.load(n_kept), builder.sext(is_kept, code.counts)), n_kept)
-        mean = builder.fadd(mean, every(code.doubles, 0.0))  # a plain zero, not -0.0
-        code.store(code.narrowed(mean), builder.add(out, at))
-        builder.store(code.larger_bits(builder.load(worst), columns.worst), worst)
-    largest = code.bits_of(limit)
-    is_bad = builder.icmp_unsigned(">", code.largest_bits(builder.load(worst)), largest)
+    order = within_reach(comparators(shape.n_rows, shape.n_trimmed), n_registers * 3 // 4)
+    with cgutils.for_range(builder, builder.udiv(n_columns, I64(WIDTH))) as blocks:
+        block = builder.mul(blocks.index, I64(WIDTH * code.size))
+        with cgutils.for_range(builder, I64(WIDTH // code.n_lanes)) as steps:
+            inside = builder.mul(steps.index, I64(n_bytes))
+            at = builder.add(block, inside)
+            columns = Columns(code, shape, rows, builder.add(skipped, at))
+            if shape.has_base:
+                columns.base = code.load(builder.add(base, at))
+            columns.sort(order)
+            made = columns.made(needed, n_kept)
+            code.store(made, builder.add(out, at))
+            builder.store(code.larger_bits(builder.load(worst), columns.worst), worst)
+            if room is not None:
+                columns.keep(room, inside, made)
+        if room is not None:
+            base_here = builder.add(base, block) if shape.has_base else None
+            here = RowPlaces(rows, builder.add(skipped, block), base_here, shape.n_rows)
+            measure_block(builder, code.number, here, room, Measures(*found))
+    is_bad = builder.icmp_unsigned(">", code.largest_bits(builder.load(worst)), code.bits_of(limit))
     kept = builder.zext(code.total(builder.load(n_kept)), I64) if shape.is_masked else n_columns
     builder.ret(builder.select(is_bad, I64(-1), kept))
     return str(function.module)
@@ -95,7 +101,7 @@ class Columns:
             code.prefetch(builder.add(place, I64(AHEAD)))
             if self.base is not None:
                 values = builder.fsub(values, self.base)
-            if self.shape.is_masked:
+            if self.shape.is_masked or self.shape.explain:
                 self.signs = code.add_signs(self.signs, values)
             self.worst = code.larger_bits(self.worst, code.magnitude_bits(values))
             self.values[number] = values
@@ -107,6 +113,15 @@ class Columns:
             x, y = self.row(low), self.row(high)
             self.values[low], self.values[high] = self.code.smaller(x, y), self.code.larger(x, y)
 
+    def made(self, needed: Any, n_kept: Any) -> Any:
+        """Return the mean in the type of the rows, 0 where the mask does not keep it; count what it keeps."""
+        code, builder, mean = self.code, self.code.builder, self.mean()
+        if self.shape.is_masked:
+            is_kept = builder.icmp_signed(">=", code.magnitudes(self.signs), needed)
+            mean = builder.select(is_kept, mean, every(code.doubles, 0.0))
+            builder.store(builder.sub(builder.load(n_kept), builder.sext(is_kept, code.counts)), n_kept)
+        return code.narrowed(builder.fadd(mean, every(code.doubles, 0.0)))  # a plain zero, not -0.0
+
     def mean(self) -> Any:
         """Return the mean of the middle rows, in float64; that of doubles is kept within their range."""
         code, n, n_trimmed = self.code, self.shape.n_rows, self.shape.n_trimmed
@@ -116,9 +131,26 @@ class Columns:
         for values in middle:
             total = code.builder.fadd(total, code.widened(values))
         mean = code.builder.fdiv(total, every(code.doubles, float(len(middle))))
-        if code.number == DOUBLE:
-            low = high = middle[0]
-            for values in middle[1:]:
-                low, high = code.smaller(low, values), code.larger(high, values)
+        if code.number == DOUBLE:  # the mean of float32 values cannot leave their range when rounded back
+            low, high = self.range()
             mean = code.smaller(code.larger(mean, low), high)
         return mean
+
+    def range(self) -> tuple[Any, Any]:
+        """Return the smallest and the largest of the middle rows."""
+        first, *others = self.values[self.shape.n_trimmed : self.shape.n_rows - self.shape.n_trimmed]
+        low = high = first
+        for values in others:
+            low, high = self.code.smaller(low, values), self.code.larger(high, values)
+        return low, high
+
+    def keep(self, room: ColumnRoom, at: Any, made: Any) -> None:
+        """Write down what rows will be measured against, `at` bytes into the block."""
+        code, builder = self.code, self.code.builder
+        columns = builder.udiv(at, I64(code.size))
+        low, high = self.range()
+        code.store(code.widened(made), builder.add(room.values, builder.mul(columns, I64(8))))
+        code.store(code.as_numbers(code.sign_of(self.signs)), builder.add(room.majority, at))
+        code.store(low, builder.add(room.low, at))
+        code.store(high, builder.add(room.high, at))
+        code.store(code.magnitudes(self.signs), builder.add(room.signs, builder.mul(columns, I64(4))))

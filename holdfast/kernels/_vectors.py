@@ -29,10 +29,14 @@ class Vectors:
         place = self.builder.inttoptr(address, self.numbers.as_pointer())
         return self.builder.load(place, align=self.size)
 
-    def store(self, numbers: Any, address: Any) -> None:
-        """Write the numbers to an address."""
-        place = self.builder.inttoptr(address, self.numbers.as_pointer())
-        self.builder.store(numbers, place, align=self.size)
+    def load_doubles(self, address: Any) -> Any:
+        """Return numbers in float64 at an address."""
+        return self.builder.load(self.builder.inttoptr(address, self.doubles.as_pointer()), align=8)
+
+    def store(self, vector: Any, address: Any) -> None:
+        """Write a vector to an address."""
+        place = self.builder.inttoptr(address, vector.type.as_pointer())
+        self.builder.store(vector, place, align=4 if vector.type.element in (FLOAT, I32) else 8)
 
     def prefetch(self, address: Any) -> None:
         """Ask for the memory at an address."""
@@ -94,6 +98,46 @@ class Vectors:
         is_negative = self.builder.icmp_signed("<", counts, zeros)
         return self.builder.select(is_negative, self.builder.sub(zeros, counts), counts)
 
+    def sign_of(self, counts: Any) -> Any:
+        """Return 1, 0 or -1."""
+        builder, zeros = self.builder, every(self.counts, 0)
+        above, below = (builder.sext(builder.icmp_signed(sign, counts, zeros), self.counts) for sign in "><")
+        return builder.sub(below, above)
+
+    def as_numbers(self, counts: Any) -> Any:
+        """Return whole numbers in the type of the rows."""
+        return self.builder.sitofp(counts, self.numbers)
+
+    def add_product(self, sums: Any, x: Any, y: Any) -> Any:
+        """Return sums + x * y, all in float64, rounded as `_lanes.add_product` rounds."""
+        # The product of two float32 numbers is exact: rounded once or twice, the sum is the same.
+        flags = ("contract",) if self.number == FLOAT else ()
+        return self.builder.fadd(sums, self.builder.fmul(x, y, flags=flags), flags=flags)
+
+    def lane_sum(self, sums: Any) -> Any:
+        """Return the sum of four or four times four lanes, added in the order of `_sums.measure`."""
+        builder = self.builder
+        fours = [self._part(sums, first) for first in range(0, sums.type.count, 4)]
+        if len(fours) == 4:
+            fours = [builder.fadd(builder.fadd(fours[0], fours[1]), builder.fadd(fours[2], fours[3]))]
+        a, b, c, d = (builder.extract_element(fours[0], I32(lane)) for lane in range(4))
+        return builder.fadd(builder.fadd(a, c), builder.fadd(b, d))
+
+    def count(self, is_so: Any) -> Any:
+        """Return how many lanes are true."""
+        bits = self.builder.bitcast(is_so, ir.IntType(self.n_lanes))
+        return self.builder.zext(self.builder.ctpop(bits), I64)
+
+    def add_double(self, number: Any, address: Any) -> None:
+        """Add a number to the float64 at an address."""
+        place = self.builder.inttoptr(address, DOUBLE.as_pointer())
+        self.builder.store(self.builder.fadd(self.builder.load(place), number), place)
+
+    def add_whole(self, number: Any, address: Any) -> None:
+        """Add a whole number to the one of 64 bits at an address."""
+        place = self.builder.inttoptr(address, I64.as_pointer())
+        self.builder.store(self.builder.add(self.builder.load(place), number), place)
+
     def widened(self, numbers: Any) -> Any:
         """Return the numbers in float64."""
         return numbers if self.number == DOUBLE else self.builder.fpext(numbers, self.doubles)
@@ -101,6 +145,10 @@ class Vectors:
     def narrowed(self, doubles: Any) -> Any:
         """Return numbers in float64 in the type of the rows."""
         return doubles if self.number == DOUBLE else self.builder.fptrunc(doubles, self.numbers)
+
+    def _part(self, vector: Any, first: int) -> Any:
+        lanes = ir.Constant(ir.VectorType(I32, 4), list(range(first, first + 4)))
+        return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
 
     def _call(self, name: str, result: Any, *vectors: Any, fastmath: tuple[str, ...] = ()) -> Any:
         module, kind = self.builder.module, vectors[0].type

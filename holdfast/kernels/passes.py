@@ -116,14 +116,14 @@ def cells_at_once(rows: Rows, is_in_place: bool) -> int:
 def _straight_code(rows: Rows, job: Job) -> int:
     """Return where code made for just such rows lies; 0 if there is none."""
     plan = job.plan
-    if not isinstance(plan, Plan) or plan.mode != MEAN or plan.explain or plan.n_used < len(rows):
+    if not isinstance(plan, Plan) or plan.mode != MEAN or plan.n_used < len(rows):
         return 0
     from ._straight import Shape
     from ._tiers import address_of
 
     kind = FLOAT32 if rows.dtype == np.float32 else FLOAT64
     has_base = rows.base is not None and rows.mixing is None  # sums of rows are already less the base
-    shape = Shape(len(rows), plan.n_trimmed, kind, is_masked=plan.n_votes > 0, has_base=has_base)
+    shape = Shape(len(rows), plan.n_trimmed, kind, plan.n_votes > 0, has_base, plan.explain)
     return address_of(shape, n_values=len(rows) * rows.dim)
 
 

@@ -26,7 +26,7 @@ REGISTERS = [(16, 16), (32, 16), (64, 32)]
 def both(rows, k, votes):
     """Return what the loops and what straight code make of the rows."""
     kind = FLOAT32 if rows.dtype == np.float32 else FLOAT64
-    shape = Shape(len(rows), k, kind, is_masked=votes > 0, has_base=rows.base is not None)
+    shape = Shape(len(rows), k, kind, votes > 0, rows.base is not None, rows.explain)
     found = []
     for is_straight in (False, True):
         _tiers._addresses.pop(shape, None)
@@ -39,6 +39,9 @@ def both(rows, k, votes):
 def assert_same(plain, straight):
     assert plain.update.tobytes() == straight.update.tobytes()
     assert plain.n_kept == straight.n_kept
+    if plain.clients is not None:
+        for name in ("squares", "dots", "opposed", "trimmed", "consistency"):
+            assert getattr(plain.clients, name).tobytes() == getattr(straight.clients, name).tobytes(), name
 
 
 @pytest.mark.parametrize("registers", REGISTERS, ids=str)
@@ -50,13 +53,15 @@ def assert_same(plain, straight):
     k=st.integers(0, 12),
     votes=st.integers(0, 25),
     has_base=st.booleans(),
+    explain=st.booleans(),
 )
-@settings(max_examples=8, deadline=None)
-def test_straight_code_has_the_bits_of_the_loops(registers, dtype, n, dim, seed, k, votes, has_base):
+@settings(max_examples=12, deadline=None)
+def test_straight_code_has_the_bits_of_the_loops(registers, dtype, n, dim, seed, k, votes, has_base, explain):
     rng = np.random.default_rng(seed)
     sent, k = strange(rng, n, dim, dtype), min(k, (n - 1) // 2)
     base = rng.normal(size=dim).astype(dtype) / 2 if has_base else None
-    rows = rows_of(sent) if base is None else replace(rows_of(sent), base=(base,))
+    rows = rows_of(sent, explain=explain)
+    rows = rows if base is None else replace(rows, base=(base,))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_tiers, "registers_of", lambda features: registers)
         plain, straight = both(rows, k, votes)
@@ -87,12 +92,14 @@ def test_layers_of_any_size_and_type_and_rows_that_do_not_lie_in_one_piece_are_l
     base = [np.full(layer.shape, 0.5, dtype=layer.dtype) for layer in clients[0]]
     for rows in (rows_of(clients), fitting(clients, base=base).rows):
         assert_same(*both(rows, 2, 3))
+        assert_same(*both(replace(rows, explain=True), 2, 3))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_the_number_of_threads_changes_no_bit(n_threads, monkeypatch):
     monkeypatch.setenv("HOLDFAST_THREADS", str(n_threads))
     sent = np.random.default_rng(0).normal(size=(9, 3 * CELL + 100)).astype(np.float32)
+    assert_same(*both(rows_of(sent, explain=True), 2, 0))
     plain, straight = both(rows_of(sent), 2, 5)
     assert_same(plain, straight)
     assert plain.n_kept == (np.abs(np.sign(sent).sum(axis=0)) >= 5).sum()
@@ -100,12 +107,13 @@ def test_the_number_of_threads_changes_no_bit(n_threads, monkeypatch):
 
 @pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("at", [0, WIDTH - 1, WIDTH, CELL - 1, CELL, CELL + 76])
-def test_a_bad_value_is_found_and_so_is_who_sent_it(bad, at):
+@pytest.mark.parametrize("explain", [False, True])
+def test_a_bad_value_is_found_and_so_is_who_sent_it(bad, at, explain):
     sent = np.zeros((6, CELL + 77), dtype=np.float32)
     sent[1, at] = sent[4, at] = bad
-    _tiers.compile_now(Shape(6, 1, FLOAT32, is_masked=False, has_base=False))
+    _tiers.compile_now(Shape(6, 1, FLOAT32, is_masked=False, has_base=False, explain=explain))
     with pytest.raises(NonFiniteError) as caught:
-        kernels.trimmed_mean(rows_of(sent), n_trimmed=1)
+        kernels.trimmed_mean(rows_of(sent, explain=explain), n_trimmed=1)
     assert caught.value.rows == (1, 4)
 
 
