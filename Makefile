@@ -7,7 +7,8 @@
 # make bench-watch: time and memory of the watch among 10,000 clients, and beside the aggregation of ResNet-18.
 # make test-nvflare: the NVFlare example, in an environment of its own.
 # make release: wheel and sdist into dist, checked, installed into empty environments, the README's first example run there.
-# make docs: the tables of the stored results into docs, and the notebook of the tutorial.
+# make docs: the site, into site/, from docs, docstrings and stored results, in strict mode. Open site/index.html.
+# make fill: what is written into docs itself: tables of the stored results, pages of the tutorials, the notebook.
 PYTHON ?= python3
 PARALLEL ?= -n auto --maxprocesses 4 --dist loadgroup
 VENV := .venv
@@ -22,7 +23,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 BENCH_PIP := $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--constraint benchmarks/constraints.txt
 
-.PHONY: demo test quick fuzz test-nvflare check bench bench-files bench-flower bench-honest bench-simulation bench-watch docs release clean
+.PHONY: demo test quick fuzz test-nvflare check bench bench-files bench-flower bench-honest bench-simulation bench-watch docs fill release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/holdfast demo --out demo
@@ -64,8 +65,12 @@ bench-watch: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.watch
 
 docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+fill: $(VENV)/.dev
 	$(BIN)/python docs/fill.py
 	$(BIN)/python docs/notebook.py examples/tutorial.py
+	PYTHONPATH=docs $(BIN)/python -m making.tutorials docs/tutorials/*.py
 
 release: $(RELEASE)/.ready
 	$(RELEASE)/bin/python .ci/release.py
@@ -80,7 +85,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	@echo "Installing holdfast and what its tests need into $(VENV) (once) ..."
-	$(PIP) --editable '.[sim,report,monitor,data,flower,ray,tensorboard,dev]'
+	$(PIP) --editable '.[sim,report,monitor,data,flower,ray,tensorboard,docs,dev]'
 	@touch $@ $(VENV)/.demo
 
 # ByzFL asks for torchvision and seaborn, which its aggregators never use: it comes without dependencies.
@@ -106,4 +111,4 @@ $(RELEASE)/.ready: Makefile
 
 clean:
 	find holdfast -name __pycache__ -prune -exec rm -rf {} +
-	rm -rf $(VENV) $(BENCH) $(NVFLARE) $(RELEASE) dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(BENCH) $(NVFLARE) $(RELEASE) dist demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,4 +1,4 @@
-"""Put the stored results into the pages of docs, and their figures into docs/figures: `make docs`."""
+"""Put the stored results into the pages of docs, and their figures into docs/figures: `make fill`."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Make the notebook of a script in cells: `python docs/notebook.py examples/tutorial.py`, or `make docs`."""
+"""Make the notebook of a script in cells: `python docs/notebook.py examples/tutorial.py`, or `make fill`."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Compiles the loops before anything else: the processes that tests start find them on disk."""
+"""Compiles the loops first, so that processes that tests start find them on disk; and opens a browser."""
 
 import os
 import shutil

@@ -81,7 +81,7 @@ def test_cells_of_a_script_become_cells_of_a_notebook(notebook_of):
 
 def test_the_notebook_of_the_tutorial_is_made_of_its_script(notebook_of):
     made = notebook_of((EXAMPLES / "tutorial.py").read_text())
-    assert (EXAMPLES / "tutorial.ipynb").read_text() == made, "make docs"
+    assert (EXAMPLES / "tutorial.ipynb").read_text() == made, "make fill"
 
 
 @pytest.fixture(scope="module")
