@@ -66,7 +66,7 @@ def _expanded(entries: list[Any], listed: set[str]) -> list[Any]:
     for entry in entries:
         title, value = next(iter(entry.items())) if isinstance(entry, dict) else (None, entry)
         if isinstance(value, str) and value.endswith("/"):
-            value = [name for name in _made if name.startswith(value)]
+            value = [name for name in _made if name.startswith(value) and name not in listed]
             listed.update(value)
         elif isinstance(value, list):
             value = _expanded(value, listed)

@@ -23,7 +23,12 @@ def make(root: Path) -> dict[str, str]:
         minorities=choosing.minorities(root),
         citation=_citation(root),
     )
-    return {**choosing.make(cells), **rules.make(cells), **attacks.make(cells), **reference.make()}
+    return {
+        **choosing.make(cells),
+        **rules.make(cells, stored.seconds(root)),
+        **attacks.make(cells),
+        **reference.make(),
+    }
 
 
 def linked(text: str, address: str, made: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.paper.evidence import evidence
+from holdfast.paper.studies.store import list_studies, studies_folder
 
 #: Tables in which every defence has its usual settings. Where two have the same cell, the first counts.
 TABLES = ("table1", "real_tables", "watch", "watch_distributed", "hiding", "worst_case", "minorities")
@@ -83,6 +84,18 @@ def load(root: Path) -> Cells:
         )
         for _, cell in measured
     )
+
+
+def seconds(root: Path) -> dict[str, float]:
+    """Return what each rule took for one round of 20 clients of a ResNet-18, where that was measured."""
+    found: dict[str, float] = {}
+    for entry in list_studies(studies_folder(root / "results"))[0]:
+        task = entry["description"]["run"]["task"]
+        is_probe = entry["description"]["study"].startswith("rules_on_a_round(")
+        if is_probe and task["model"].startswith("resnet18(") and len(entry["found"]["rules"]) > 10:
+            for one in entry["found"]["rules"]:
+                found[one["rule"].partition("(")[0]] = one["draws"][0]["seconds"]
+    return found
 
 
 def rate(value: float, *, digits: int = 2) -> str:
