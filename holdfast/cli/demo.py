@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
+#: A terminal with fewer columns has no room for all.
+NARROW = 90
+
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the page, its figures and the results.")] = Path(
@@ -53,7 +56,7 @@ def demo(
         judged = [demo_rows(one, guessing=rate) for one, rate in pairs]
         conclusion = conclude_demo(measured, guessing=guessing, codes=demo_codes(experiments[-1]))
         for one, verdicts in zip(measured["experiments"], judged, strict=True):
-            console.print(_table(one, verdicts, DEFENCES))
+            console.print(_table(one, verdicts, DEFENCES, is_narrow=console.width < NARROW))
         draw_curves(measured, out)
         found = {**measured, "conclusion": conclusion.as_dict()}
         words = [{row: own.word for row, own in one.items()} for one in judged]
@@ -72,21 +75,28 @@ def _check_everything(out: Path) -> None:
 
 
 def _table(
-    experiment: dict[str, Any], verdicts: "Mapping[str, Judged]", defences: Mapping[str, str]
+    experiment: dict[str, Any],
+    verdicts: "Mapping[str, Judged]",
+    defences: Mapping[str, str],
+    *,
+    is_narrow: bool,
 ) -> Table:
+    """Return what came of each defence; where there is little room, without frame and explanations."""
     table = Table(
         title=experiment["title"], title_justify="left", caption=experiment["note"], caption_justify="left"
     )
+    if is_narrow:
+        table.box, table.pad_edge = None, False
     table.add_column("defence", no_wrap=True)
-    table.add_column("what it does")
+    if not is_narrow:
+        table.add_column("what it does")
     for heading in ("correct\nanswers", "backdoor\nworks"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for cell in experiment["cells"]:
         word = verdicts[cell["row"]].word if cell["row"] in verdicts else ""
         measured = cell["measured"]
         numbers = [f"{measured[name]['mean']:.1%}" for name in ("accuracy", "attack_success")]
-        table.add_row(
-            cell["row"], defences[cell["row"]], *numbers, Text(word, style=COLOURS.get(word, "dim"))
-        )
+        explained = [] if is_narrow else [defences[cell["row"]]]
+        table.add_row(cell["row"], *explained, *numbers, Text(word, style=COLOURS.get(word, "dim")))
     return table

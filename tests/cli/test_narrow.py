@@ -1,6 +1,7 @@
 """On a terminal of 60 columns: nothing is wider, except what has no gap, and no name is cut or broken."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -71,3 +72,12 @@ def test_a_report_says_in_narrow_lines_what_it_wrote(tmp_path, monkeypatch):
     assert "Table 4" in (tmp_path / "report.md").read_text()
     assert "able 10" not in (tmp_path / "report.md").read_text()  # of what was named, and of nothing else
     assert "Table 1:" not in (tmp_path / "report.md").read_text()
+
+
+@pytest.mark.slow
+def test_the_demo_fits_with_every_name_number_and_verdict_whole(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = shown("demo", "--rounds", 1)
+    assert too_wide(text.partition("Next: ")[0]) == []
+    row = r"^(no attackers|fedavg|invariant|[\w+]*krum_trimmed_mean) +(\d+\.\d%) +(\d+\.\d%)"
+    assert len(re.findall(row, text, re.M)) == 10
