@@ -1,20 +1,23 @@
 """What nodes reply, sorted into what can be used and what cannot, and why. Nothing they send raises."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from flwr.app import ArrayRecord, Message, Metadata, MetricRecordValues, RecordDict
 from flwr.common.constant import SUPERLINK_NODE_ID
 from numpy.typing import NDArray
 
 from .._support.printable import printable
 from ..updates.counts import examples_held
+from ..updates.forms import is_named
 from ..updates.layout import Unfit
 from .decoding import Code, Refusal, numbers_in
 from .grid import UNDECODABLE
 
-__all__ = ["Refused", "Reply", "sorted_replies"]
+__all__ = ["Refused", "Reply", "length_of", "sorted_replies"]
 
 Array = NDArray[Any]
 
@@ -79,6 +82,21 @@ def sorted_replies(
         told.add(one.node)
     silent = [Refused(node, Code.SILENT, "no reply came") for node in sorted({*asked} - seen - told)]
     return good, [*once, *silent]
+
+
+def length_of(sent: Mapping[str, Array], model: Mapping[str, Array], buffers: Sequence[str]) -> float:
+    """Return how far a reply's parameters are from the model's; infinity if that cannot be said.
+
+    >>> length_of({"w": np.array([3.0, 4.0])}, {"w": np.zeros(2)}, ())
+    5.0
+    """
+    square = 0.0
+    with np.errstate(all="ignore"):
+        for name, own in model.items():
+            if own.dtype.kind == "f" and not is_named(name, buffers):
+                step = (sent[name].astype(np.float32, copy=False) - own).reshape(-1)
+                square += float(np.vdot(step, step))
+    return math.sqrt(square) if math.isfinite(square) else math.inf
 
 
 def _unasked(message: Message, asked: Metadata | None, is_second: bool) -> str:

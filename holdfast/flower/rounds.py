@@ -35,7 +35,7 @@ from .metrics import (
     watched_over,
 )
 from .operating import Desk
-from .replies import Refused, Reply, sorted_replies
+from .replies import Refused, Reply, length_of, sorted_replies
 
 __all__ = ["Rounds"]
 
@@ -166,6 +166,8 @@ class Rounds(Strategy):
         """Return what is to be written of this round."""
         assert self.diagnostics is not None
         before, self._hashed = self._hash_of(self._record), (arrays, self._hash_of(arrays))
+        told = {} if self.diagnostics.norms is None else dict.fromkeys(self.diagnostics.clients)
+        unmeasured = [reply for reply in heard if reply.node not in told] if self.desk.keeps else []
         twins = duplicates_in({reply.node: reply.model for reply in heard}) if self.desk.keeps else {}
         return entry_of(
             self.diagnostics,
@@ -177,6 +179,7 @@ class Rounds(Strategy):
             examples={reply.node: reply.examples for reply in heard},
             codes={one.node: int(one.code) for one in refused},
             duplicates=twins,
+            lengths={one.node: length_of(one.model, self._model, self.buffers) for one in unmeasured},
             model_before=before or None,
             model_after=self._hashed[1] or None,
             seconds=self.desk.seconds,

@@ -9,9 +9,9 @@ from typing import Any
 
 from .._support.printable import printable
 from .chain import START, audit_files, hash_of
-from .entries import canonical
+from .entries import as_id
 from .opening import open_ledger
-from .writing import MEASURED, ROUND, entries_digest
+from .writing import MEASURED, ROUND, entries_digest, verdicts_digest
 
 __all__ = ["Audit", "verify"]
 
@@ -54,7 +54,8 @@ class _Read:
     number: int = 0
     is_expected: bool = False  # whether the hash that was kept elsewhere was met
     rounds: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # [seq]
-    measured: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # [seq] the last line about it
+    measured: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # [seq] what was last said of it
+    counting: dict[int, int] = field(default_factory=dict)  # [round] the seq of the row that counts
     decided: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # [number of the decision]
 
 
@@ -123,6 +124,7 @@ def _chain(lines: Iterator[bytes], read: _Read, expect: str | None) -> Iterator[
             line = json.loads(raw)
             number, previous, own = int(line["number"]), str(line["previous"]), str(line["hash"])
             is_whole = hash_of(line) == own
+            _keep(line, read)
         except (ValueError, TypeError, KeyError, RecursionError):
             yield f"{name} cannot be read"
             continue
@@ -132,51 +134,80 @@ def _chain(lines: Iterator[bytes], read: _Read, expect: str | None) -> Iterator[
             yield f"{name} does not follow the line before it: lines were removed, inserted or moved"
         read.head, read.number = own, number
         read.is_expected |= own == expect
-        _keep(line, read)
 
 
 def _keep(line: Mapping[str, Any], read: _Read) -> None:
+    """Keep what a line says of rounds and decisions, and which rounds still count after it."""
     kind, seq = line.get("kind"), line.get("seq")
+    if kind in ("round", "begin", "rewind"):
+        after = line["round"] - 1 if kind == "round" else line["after"]
+        read.counting = {round: own for round, own in read.counting.items() if round <= after}
     if kind == "round" and isinstance(seq, int):
-        read.rounds[seq] = line
-    elif kind == "measured" and isinstance(seq, int):
-        read.measured[seq] = line
-    elif kind == "decision":
+        read.rounds[seq], read.counting[line["round"]] = line, seq
+    if kind in ("round", "measured") and isinstance(seq, int):
+        told = {name: line[name] for name in MEASURED if name in line}
+        read.measured[seq] = {**read.measured.get(seq, {}), **told}
+    if kind == "decision":
         read.decided[int(line["decision"])] = line
 
 
 def _tables(connection: sqlite3.Connection, read: _Read) -> Iterator[str]:
     """Yield where the tables say something else than the log."""
-    seen = set()
+    seen, counting = set(), set(read.counting.values())
     for row in connection.execute("SELECT * FROM rounds ORDER BY seq").fetchall():
         told, name = read.rounds.get(row["seq"]), f"round {row['round']}"
         seen.add(row["seq"])
         if told is None:
             yield f"{name} is in the database, and not in the log"
             continue
-        differing = [column for column in ROUND if row[column] != told.get(column)]
-        measured = read.measured.get(row["seq"], {})
-        differing += [column for column in MEASURED if column in measured and row[column] != measured[column]]
+        differing = [column for column in (*ROUND, "notes") if row[column] != told.get(column)]
+        measured = read.measured[row["seq"]]
+        differing += [column for column in MEASURED if row[column] != measured.get(column)]
+        if (row["undone"] is None) != (row["seq"] in counting):
+            differing.append("undone")
+        if entries_digest(connection, row["seq"]) != told.get("entries"):
+            differing.append("what it says of its clients")
+        if verdicts_digest(connection, row["seq"]) != told.get("verdicts"):
+            differing.append("its verdicts")
         if differing:
             yield f"{name} was changed in the database: {', '.join(differing)}"
-        if entries_digest(connection, row["seq"]) != told.get("entries"):
-            yield f"{name} was changed in the database: what it says of its clients"
     yield from (
         f"round {read.rounds[seq]['round']} is gone from the database" for seq in {*read.rounds} - seen
     )
+    yield from _decisions(connection, read)
+    for row in connection.execute(STANDINGS):
+        yield f"client {printable(row['id'])} was changed in the database: how it stands now"
+
+
+def _decisions(connection: sqlite3.Connection, read: _Read) -> Iterator[str]:
+    """Yield which decisions the database tells otherwise, or not at all, and whose is not followed."""
     decided = {row["number"]: row for row in connection.execute(DECISIONS)}
+    last = {}
     for number in sorted({*decided} | {*read.decided}):
         row, line = decided.get(number), read.decided.get(number)
         if row is None or line is None:
             where = "database" if row is None else "log"
             yield f"decision {number} is gone from the {where}"
-        elif canonical([row["client"], row["action"], row["why"]]) != canonical(
-            [json.dumps(line["client"]), line["action"], line["why"]]
-        ):
+            continue
+        last[row["client"]] = line["action"]
+        if row["client"] != as_id(line["client"]) or any(row[name] != line[name] for name in DECIDED):
             yield f"decision {number} was changed in the database"
+    for row in connection.execute("SELECT id, decided FROM clients"):
+        if row["decided"] != last.get(row["id"]):
+            yield f"client {printable(row['id'])} was changed in the database: what is decided about it"
 
 
+DECIDED = ("at", "round", "action", "by", "why")
 DECISIONS = (
-    "SELECT decisions.number, clients.id AS client, action, why FROM decisions"
+    "SELECT decisions.number, at, round, clients.id AS client, action, by, why FROM decisions"
     " LEFT JOIN clients ON clients.number = decisions.client"
 )
+#: Clients that stand otherwise today than after the last round that counts and says so.
+STANDINGS = """
+WITH latest AS (
+    SELECT client, standing, since, faction, max(seq) FROM standings JOIN rounds USING (seq)
+    WHERE undone IS NULL GROUP BY client)
+SELECT id FROM clients LEFT JOIN latest ON latest.client = clients.number
+WHERE clients.standing IS NOT latest.standing OR clients.since IS NOT latest.since
+    OR clients.faction IS NOT latest.faction
+"""

@@ -69,6 +69,7 @@ def entry_of(
     examples: Mapping[Any, float] | None = None,
     codes: Mapping[Any, int] | None = None,
     duplicates: Mapping[Any, Any] | None = None,
+    lengths: Mapping[Any, float] | None = None,
     **facts: Any,
 ) -> RoundEntry:
     """Return what is to be written of a round, from what its diagnostics and its watch say.
@@ -76,6 +77,7 @@ def entry_of(
     `rule` is the rule with its settings, `asked` who was asked, if not just those who are told of,
     `examples` are sample counts, `codes` say as numbers why clients were dropped. `duplicates` tells of a
     client which other one sent the same; without it, clients are compared by all that was measured.
+    `lengths` are those of updates that no rule has measured, as in a hearing.
     `facts` are further fields of a RoundEntry.
 
     >>> said = Diagnostics(rule="median", clients=(3, 5), norms=np.array([1.0, np.inf]))
@@ -88,12 +90,14 @@ def entry_of(
     twins = {named(client): named(first) for client, first in same.items()}
     counts = {named(client): finite(count) for client, count in given.items()}
     rows = {named(client): row for row, client in enumerate(said.clients)}
+    long = {named(client): finite(length) for client, length in (lengths or {}).items()}
     asked_ids = None if asked is None else dict.fromkeys(named(client) for client in asked)
     entries = []
     for client in dict.fromkeys([*rows, *why, *(asked_ids or ())]):
-        row, measured = rows.get(client), {}
+        row, measured = rows.get(client), {"norm": long.get(client)}
         if row is not None:
-            measured = {name: _at(getattr(said, source), row) for name, source in MEASURES.items()}
+            told = {name: _at(getattr(said, source), row) for name, source in MEASURES.items()}
+            measured |= {name: value for name, value in told.items() if value is not None}
         reason = why.get(client)
         entries.append(
             ClientEntry(

@@ -14,9 +14,18 @@ from ..watching import Verdict, Verdicts
 from .chain import append_line
 from .entries import RoundEntry, as_id, canonical, finite, plain
 
-__all__ = ["COLUMNS", "MEASURED", "ROUND", "entries_digest", "number_of", "undo_rounds", "write_round"]
+__all__ = [
+    "COLUMNS",
+    "MEASURED",
+    "ROUND",
+    "entries_digest",
+    "number_of",
+    "undo_rounds",
+    "verdicts_digest",
+    "write_round",
+]
 
-#: What the audit log repeats of a round. What is measured of the model comes later, in a line of its own.
+#: What the audit log repeats of a round. What is measured of the model may come later, in a line of its own.
 ROUND = (
     "round", "at", "rule", "watch", "aggregated", "hearing", "rewound", "n_asked", "n_used", "n_dropped",
     "kept_fraction", "tolerates", "shared", "model_before", "model_after", "seconds",
@@ -74,8 +83,10 @@ def write_round(connection: sqlite3.Connection, entry: RoundEntry, *, at: float)
     changed = [] if verdicts is None else _write_standings(connection, seq, entry.round, verdicts, numbers)
     if verdicts is not None and verdicts.clients:
         _write_places(connection, seq, verdicts, numbers)
-    line = {"kind": "round", "seq": seq, **values, "standings": changed}
-    line |= {"entries": entries_digest(connection, seq)} | ({"undoes": undone} if undone else {})
+    line = {"kind": "round", "seq": seq, **values, "standings": changed, "notes": rest["notes"]}
+    line |= {name: rest[name] for name in MEASURED}
+    line |= {"entries": entries_digest(connection, seq), "verdicts": verdicts_digest(connection, seq)}
+    line |= {"undoes": undone} if undone else {}
     return append_line(connection, line)
 
 
@@ -100,6 +111,19 @@ def entries_digest(connection: sqlite3.Connection, seq: int) -> str:
         (seq,),
     )
     return hashlib.sha256(canonical([list(row) for row in found]).encode()).hexdigest()
+
+
+def verdicts_digest(connection: sqlite3.Connection, seq: int) -> str:
+    """Return a digest of what is new in the clients' standings after a round, and of the map."""
+    found = connection.execute(
+        "SELECT clients.id, standings.standing, standings.since, standings.faction, standings.false_alarm,"
+        " standings.heard FROM standings JOIN clients ON clients.number = standings.client"
+        " WHERE seq = ? ORDER BY client",
+        (seq,),
+    )
+    place = connection.execute("SELECT clients, xy FROM places WHERE seq = ?", (seq,)).fetchone()
+    seen = [] if place is None else [bytes(part).hex() for part in place]
+    return hashlib.sha256(canonical([[list(row) for row in found], seen]).encode()).hexdigest()
 
 
 def undo_rounds(connection: sqlite3.Connection, after: int, why: str) -> list[int]:

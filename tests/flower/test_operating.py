@@ -388,3 +388,16 @@ def test_metrics_have_as_many_digits_as_are_worth_reading():
 def test_settings_that_make_no_sense_are_refused(settings, told):
     with pytest.raises(InputError, match=told):
         Robust(invariant, **settings)
+
+
+def test_a_node_that_no_rule_measures_has_its_length_in_the_ledger(path):
+    """In a hearing no rule runs; and of those expelled, none looks at the update."""
+    watched(6, ledger=path, watch=factions(sample=400))
+    with open_ledger(path, read_only=True) as ledger:
+        rounds, expelled, clear = ledger.rounds(), ledger.client(ATTACKERS[0]), ledger.client(WATCHED[-1])
+    assert rounds[0]["hearing"]
+    assert not expelled["entries"][-1]["used"]
+    assert all(one["norm"] > 0 for one in (*expelled["entries"], *clear["entries"]))
+    in_hearing, measured = clear["entries"][0]["norm"], clear["entries"][-1]["norm"]
+    assert in_hearing == pytest.approx(measured, rel=0.2)  # the same node, by us and by the rule
+    assert clear["entries"][0]["cosine"] is None
