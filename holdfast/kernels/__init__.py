@@ -18,7 +18,7 @@ from ..updates.rows import CELL, Rows
 from . import pairs
 from ._forms import MEAN, NEAREST, RATIO, SUM, VOTE, Election, Plan, Weighing
 from ._network import comparators, sorters
-from .passes import Job, run
+from .passes import Job, run, split_counts
 
 __all__ = [
     "Clients",
@@ -222,7 +222,7 @@ def swept(
     """Return what a loop makes of every column by its plan, and what it measures of the clients."""
     n, update = len(rows), rows.empty()
     counts, sums = run(rows, Job(loop, (2, n + 1) if rows.explain else (0,), beside, plan), update)
-    bad, kept, opposed, trimmed, consistency = np.split(counts, [n, n + 1, 2 * n + 1, 3 * n + 1])
+    bad, kept, opposed, trimmed, consistency = split_counts(counts, n)
     rows.refuse(bad)
     if not rows.explain:
         return Pass(update, int(kept[0]), None)

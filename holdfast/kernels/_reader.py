@@ -43,9 +43,10 @@ class Reader:
     def of(cls, rows: Rows) -> "Reader":
         """Return the reader of these rows."""
         columns = [*rows.arrays, *([rows.base] if rows.base is not None else [])]
-        places = np.array([[_place(array) for array in arrays] for arrays in columns], dtype=np.uint64)
-        addresses, kinds = places[:, :, 0].T, places[:, :, 1].T.astype(np.uint8)
-        n = len(rows.arrays)
+        places = [_place(array) for arrays in columns for array in arrays]
+        shape, n = (len(columns), len(rows.layout.layers)), len(rows.arrays)
+        addresses = np.array([address for address, _ in places], dtype=np.uint64).reshape(shape).T
+        kinds = np.array([kind for _, kind in places], dtype=np.uint8).reshape(shape).T
         source = Source(
             np.ascontiguousarray(addresses[:, :n]),
             np.ascontiguousarray(kinds[:, :n]),
@@ -54,7 +55,7 @@ class Reader:
             np.ascontiguousarray(addresses[:, n:].reshape(-1)),
             np.ascontiguousarray(kinds[:, n:].reshape(-1)),
         )
-        scattered = [(int(layer), int(row)) for layer, row in np.argwhere(addresses == 0)]
+        scattered = np.argwhere(addresses == 0).tolist() if not addresses.all() else []
         has_numbers = [layer.size > 0 for layer in rows.layout.layers]
         return cls(
             rows.unmixed,

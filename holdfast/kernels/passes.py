@@ -5,6 +5,7 @@ float64, which are added in the order of the cells. So a pass can be cut anywher
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -16,12 +17,14 @@ from ..updates.rows import CELL, Rows
 from ._forms import FLOAT32, FLOAT64, MEAN, Election, Found, Plan, Source, Tally, Weighing
 from ._reader import Reader
 
-__all__ = ["Job", "Part", "Total", "added", "parts", "run"]
+__all__ = ["Job", "Part", "Total", "added", "parts", "run", "split_counts"]
 
 Array = NDArray[Any]
 
 #: Most cells that a thread works on before it comes back. Never changes a result.
 CELLS_PER_TASK = 16
+#: To start threads takes longer than to make an update of fewer values.
+FEW_VALUES = 1 << 20
 #: Bytes that a task reads from files: long reads, but few enough to be worked on in the caches.
 READ_BYTES = 16 << 20
 #: Where the compiled loops are that make an update, and those that only count.
@@ -88,7 +91,9 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
     n_cells = -(-rows.dim // CELL)
     most = cells_at_once(rows, reader.is_in_place)
     few = max(1, (16 << 20) // max(8 * int(np.prod(job.shape)), 1))  # and so should what it brings back
-    cells = max(1, min(most, few, -(-n_cells // (4 * n_threads()))))
+    is_short = job.makes_update and len(rows) * rows.dim < FEW_VALUES
+    n_workers = 1 if is_short else n_workers or n_threads()
+    cells = max(1, min(most, few, -(-n_cells // (1 if is_short else 4 * n_threads()))))
 
     code = _straight_code(rows, job)
 
@@ -103,6 +108,22 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
         return found
 
     return in_order(task, range(0, rows.dim, cells * CELL), n_workers=n_workers)
+
+
+def split_counts(counts: Array, n_rows: int) -> tuple[Array, Array, Array, Array, Array]:
+    """Return the parts of what a sweep counts: see `Found`.
+
+    >>> [part.size for part in split_counts(np.zeros(18), 2)]
+    [2, 1, 2, 2, 11]
+    """
+    bad, kept, opposed, trimmed = n_rows, n_rows + 1, 2 * n_rows + 1, 3 * n_rows + 1
+    return counts[:bad], counts[bad:kept], counts[kept:opposed], counts[opposed:trimmed], counts[trimmed:]
+
+
+@cache
+def _module(name: str) -> Any:
+    """Return a module of compiled loops, which is imported on first use."""
+    return import_module(f".{name}", __package__)
 
 
 def cells_at_once(rows: Rows, is_in_place: bool) -> int:
@@ -128,10 +149,10 @@ def _straight_code(rows: Rows, job: Job) -> int:
 
 
 def _swept(source: Source, job: Job, code: int, start: int, stop: int, out: Array | None) -> Part:
-    sweep = import_module(f".{SWEEPS[job.loop]}", __package__).sweep
+    sweep = _module(SWEEPS[job.loop]).sweep
     n, explain = source.addresses.shape[1], len(job.shape) > 1
     counts = np.zeros(3 * n + 1 + 4 * (n + 1), dtype=np.int64)
-    bad, kept, opposed, trimmed, consistency = np.split(counts, [n, n + 1, 2 * n + 1, 3 * n + 1])
+    bad, kept, opposed, trimmed, consistency = split_counts(counts, n)
     n_cells = -(-(stop - start) // CELL)
     squares, dots = np.zeros((2, n_cells if explain else 0, n + 1))
     found = Found(bad, kept, squares, dots, opposed, trimmed, consistency)
@@ -143,7 +164,7 @@ def _swept(source: Source, job: Job, code: int, start: int, stop: int, out: Arra
 
 def _counted(source: Source, job: Job, start: int, stop: int) -> Part:
     assert isinstance(job.plan, Tally)
-    count = getattr(import_module(f".{COUNTS[job.loop]}", __package__), job.loop)
+    count = getattr(_module(COUNTS[job.loop]), job.loop)
     n = source.addresses.shape[1]
     counts = np.zeros(n * (1 + job.plan.n_counts), dtype=np.int64)
     count(source, job.plan, start, stop, counts[:n], counts[n:].reshape(n, -1))
