@@ -73,7 +73,7 @@ def advise_command(
 
 
 def _count(option: str, given: str, n_clients: int) -> int:
-    """Return how many clients a number or a share of them is; of attackers as of others, rather one more."""
+    """Return a number of clients, given as a number or as a share, which is rounded up."""
     number, percent_sign, rest = given.strip().partition("%")
     try:
         share = Decimal(number) if percent_sign and not rest.strip() else None

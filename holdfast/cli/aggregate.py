@@ -30,8 +30,10 @@ def aggregate_command(
     clients: Annotated[
         list[Path], typer.Argument(help="Safetensors files, folders or indices; one per client.")
     ],
-    base: Annotated[Path, typer.Option(help="The global model: its names, shapes and types count.")],
-    out: Annotated[Path, typer.Option(help="Where the next model goes; replaced once that is complete.")],
+    base: Annotated[Path, typer.Option(help="The global model; clients must hold what it holds.")],
+    out: Annotated[
+        Path, typer.Option(help="File for the next model; replaced when the new one is complete.")
+    ],
     rule: Annotated[str, typer.Option(help="The rule, such as invariant, median or rfa.")] = "invariant",
     set_: options.Settings = None,
     memory: Annotated[
@@ -42,7 +44,7 @@ def aggregate_command(
         typer.Option("--watch", help="Remember the clients in --state; expel those who attack together."),
     ] = False,
     state: Annotated[
-        Path | None, typer.Option(help="The file of what rule and watch keep between rounds.")
+        Path | None, typer.Option(help="File in which rule and watch keep their memory.")
     ] = None,
     reference: Annotated[Path | None, typer.Option(help="The server's own model, for fltrust.")] = None,
     weights: Annotated[
@@ -63,7 +65,7 @@ def aggregate_command(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Aggregate clients' models that lie in files, in bounded memory."""
+    """Aggregate clients' models from files, in bounded memory."""
     if watch and state is None:
         raise typer.BadParameter(
             "a watch remembers the clients between rounds: name a file for that, --state FILE",

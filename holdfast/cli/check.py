@@ -20,7 +20,8 @@ def check_command(
     ],
     set_: options.Settings = None,
     no_time: Annotated[
-        bool, typer.Option("--no-time", help="Leave out how the time grows: the rest never changes.")
+        bool,
+        typer.Option("--no-time", help="Skip the check of how the time grows, which depends on the machine."),
     ] = False,
     as_json: options.Json = False,
 ) -> None:

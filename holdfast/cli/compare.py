@@ -25,13 +25,11 @@ def compare_command(
     attack: options.OneAttack = None,
     defences: Annotated[
         str,
-        typer.Option(
-            "--defences", "--defenses", help="Defences, separated by commas, as RULE or WATCH+RULE."
-        ),
+        typer.Option("--defences", "--defenses", help="Defences, separated by commas: RULE or WATCH+RULE."),
     ] = "fedavg,trimmed_mean,invariant",
     watch: options.Watch = None,
     seeds: Annotated[
-        str, typer.Option(help="How many runs per defence, as 3 for the seeds 0, 1, 2; or which, as 3,5,7.")
+        str, typer.Option(help="Number of seeds, such as 3 for 0, 1 and 2; or the seeds, such as 3,5,7.")
     ] = "3",
     baseline: Annotated[
         str | None, typer.Option(help="The defence that the others are compared with, seed by seed.")
@@ -49,7 +47,7 @@ def compare_command(
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Run defences side by side, with the attack and without; what is stored already is not run again."""
+    """Compare defences with and without an attack; stored runs are not repeated."""
     names = [name.strip() for name in defences.split(",") if name.strip()]
     if not names:
         raise typer.BadParameter("name at least one", param_hint="--defences")

@@ -30,7 +30,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
     rounds: options.Rounds = None,
 ) -> None:
-    """Train two models with malicious clients among the others, under four defences of the server."""
+    """Plant a backdoor in two trainings, and show which of four defences keeps it out."""
     console = Console(highlight=False)
     with errors_shown():
         _check_everything(out)

@@ -36,7 +36,7 @@ TaskName = Annotated[
     str,
     typer.Argument(
         metavar="TASK",
-        help="The task to learn, see 'holdfast list tasks'; or a Python file that holds one: mine.py.",
+        help="The task to learn, see 'holdfast list tasks'; or your own Python file: mine.py.",
     ),
 ]
 AttackName = Annotated[str, typer.Option("--attack", help="Parts joined by +; see 'holdfast list attacks'.")]
@@ -57,7 +57,9 @@ DefenceName = Annotated[
 Watch = Annotated[
     str | None,
     typer.Option(
-        "--watch", metavar="WATCH", help="Watch over the clients, as factions; see 'holdfast list watches'."
+        "--watch",
+        metavar="WATCH",
+        help="Watch over the clients, such as factions; see 'holdfast list watches'.",
     ),
 ]
 LedgerOut = Annotated[
@@ -68,7 +70,7 @@ Ledger = Annotated[Path, typer.Option("--ledger", help="The ledger of the federa
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="A setting, as tau=0.6 or invariant.tau=0.6. Repeatable."
+        "--set", metavar="KEY=VALUE", help="A setting, such as tau=0.6 or invariant.tau=0.6. Repeatable."
     ),
 ]
 Rounds = Annotated[int | None, typer.Option(help="Number of rounds.")]
@@ -78,7 +80,10 @@ Malicious = Annotated[
     int | None, typer.Option(help="Number of malicious clients; by default a fifth, on twitter a tenth.")
 ]
 Sampled = Annotated[
-    Sampling, typer.Option("--sampling", help="Draw attackers like everybody, or their share in every round.")
+    Sampling,
+    typer.Option(
+        "--sampling", help="uniform: draw attackers like everybody; fixed: their share in every round."
+    ),
 ]
 Scale = Annotated[str, typer.Option(help="Size of the experiment: smoke, cpu or paper.")]
 Device = Annotated[str, typer.Option(help="Device to train on: cpu, cuda, mps.")]
@@ -98,7 +103,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 
 
 def settings(pairs: list[str] | None) -> dict[str, Any]:
-    """Return the settings given with --set; what is no pair of a name and a value is a wrong use."""
+    """Return the settings given with --set; raise a usage error for anything but NAME=VALUE."""
     from .._support.literals import literal_settings
 
     try:

@@ -44,7 +44,7 @@ def probe_command(
         typer.Option(help="Start from a file: a checkpoint (.npz), .safetensors, or a state dict of torch."),
     ] = None,
     draws: Annotated[
-        int, typer.Option(min=1, help="Rounds from the same model, each with other clients.")
+        int, typer.Option(min=1, help="Number of rounds, all from the same model, each with other clients.")
     ] = 1,
     set_: options.Settings = None,
     clients: options.Clients = None,

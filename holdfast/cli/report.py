@@ -33,14 +33,14 @@ def report_command(
         str, typer.Option("--format", metavar="FORMAT", help="html, markdown, csv, latex or json.")
     ] = "html",
     scale: options.Scale = "cpu",
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds a number should rest on.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds wanted for each number.")] = 3,
     figures: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Also draw all figures, into this folder.")
     ] = None,
     figure_format: Annotated[str, typer.Option(metavar="FORMAT", help="png, svg or pdf.")] = "png",
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON what was written.")] = False,
 ) -> None:
-    """Show what was measured: beside what the paper prints, or of a task. Nothing is run."""
+    """Write a page of the stored results of the paper's experiments, or of a task. Runs nothing."""
     with errors_shown():
         from ..report.figures import draw_curves, draw_figures
         from ..report.tables import SUFFIXES
@@ -105,13 +105,14 @@ def _write(found: dict[str, Any], path: Path, format_: str) -> None:
 
 def _say(found: dict[str, Any], path: Path, drawn: list[Path], *, as_json: bool) -> None:
     from ..report.kit import counted
+    from ..report.tables import claims_counted
 
     verdicts = Counter(claim["verdict"] for claim in found["claims"])
     if as_json:
         typer.echo(json.dumps({"file": str(path), "figures": list(map(str, drawn)), "claims": verdicts}))
         return
-    said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-    claims = f"; of the claims: {said}" if said else ""
+    said = claims_counted(found["claims"])
+    claims = f"; {said}" if said else ""
     console = Console(highlight=False)
     counts = [counted([len(found[f"{thing}s"])], thing) for thing in ("experiment", "run")]
     console.print(f"{', '.join(counts)}{claims}")

@@ -34,7 +34,7 @@ Workers = Annotated[
         help="Number of processes, by default one per core; or a Ray cluster, local or at an address.",
     ),
 ]
-Tasks = Annotated[str | None, typer.Option(help="Only make the runs of these tasks, separated by commas.")]
+Tasks = Annotated[str | None, typer.Option(help="Run these tasks only, separated by commas.")]
 
 
 def reproduce_command(
@@ -47,11 +47,11 @@ def reproduce_command(
     device: options.Device = "cpu",
     keep_models: Annotated[bool, typer.Option(help="Keep the final model of every run.")] = False,
     dry_run: Annotated[
-        bool, typer.Option(help="Show what is missing and how long it takes; make nothing.")
+        bool, typer.Option(help="Show what is missing and how long it takes; run nothing.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Make the runs that the paper's tables and figures need, and show our numbers beside the paper's."""
+    """Run what the paper's tables and figures need, and show our numbers beside the paper's."""
     n_workers, ray = _workers(workers)
     console = Console(highlight=False)
     with errors_shown():
@@ -81,7 +81,7 @@ def reproduce_command(
     else:
         show_document(found, drawn, plan, console)
     for error in failed.values():
-        typer.secho(f"not made: {error}", fg="red", err=True)
+        typer.secho(f"not run: {error}", fg="red", err=True)
     if failed:
         raise typer.Exit(1)
 

@@ -50,7 +50,7 @@ def show_plan(plan: "RunPlan", n_workers: int, console: Console) -> None:
     if plan.missing:
         _show_missing(plan, n_workers, console)
     else:
-        console.print("Nothing is missing." if not plan.without_data else "Nothing can be made here.")
+        console.print("Nothing is missing." if not plan.without_data else "Nothing can be run here.")
     _show_left_out(plan, console)
 
 
@@ -83,7 +83,7 @@ def _show_missing(plan: "RunPlan", n_workers: int, console: Console) -> None:
         table.add_row(task, str(len(runs)), str(n_left), pace, "not known yet" if left.unknown else str(left))
     console.print(table)
     n_finished = len(plan.runs) - len(plan.missing)
-    console.print(f"{n_finished} of {len(plan.runs)} runs are finished, or cannot be made here.")
+    console.print(f"{n_finished} of {len(plan.runs)} runs are finished, or cannot be run here.")
     console.print(f"Time on {n_workers} workers: {plan.time_left(n_workers)}.")
 
 
@@ -117,9 +117,11 @@ def _table(one: dict[str, Any], scale: str) -> Table:
 
 
 def _claims(claims: list[dict[str, Any]], scale: str) -> Table:
-    counts = {verdict: sum(one["verdict"] == verdict for one in claims) for verdict in COLOURS}
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    table = Table(title=f"Claims at the scale {scale}: {said}", title_justify="left", show_lines=False)
+    from ..report.tables import claims_counted
+
+    table = Table(
+        title=f"Claims at the scale {scale}: {claims_counted(claims)}", title_justify="left", show_lines=False
+    )
     for title in ("", "claim", "task", "verdict", "numbers"):
         table.add_column(title, no_wrap=title == "task", overflow="fold")
     for one in (one for one in claims if one["verdict"] != "not measured"):

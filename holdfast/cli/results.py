@@ -60,7 +60,7 @@ def pack_command(results: Results = Path("results")) -> None:
         from ..runs.results import pack_results
 
         runs, studies = pack_results(runs_folder(results)), pack_studies(studies_folder(results))
-    typer.echo(f"Packed in {results}: {len(runs)} of runs, {len(studies)} of studies.")
+    typer.echo(f"Packed in {results}: runs {len(runs)}, studies {len(studies)}.")
 
 
 def _as_dict(run: "Result") -> dict[str, Any]:

@@ -77,7 +77,7 @@ def encoded(tensors: dict[str, tuple[str, tuple[int, ...]]], metadata: dict[str,
 def header_length(first: bytes, file_size: int, limit: int = MAX_HEADER) -> int:
     """Return how long the header says it is; Unfit if that cannot be."""
     if file_size < 8 or len(first) < 8:
-        raise Unfit(f"is no safetensors file: {file_size} bytes")
+        raise Unfit(f"is no safetensors file: {file_size} byte{'s' * (file_size != 1)}")
     length = int.from_bytes(first[:8], "little")
     if length > file_size - 8:
         raise Unfit(f"has a header of {length} bytes in a file of {file_size}: truncated, or not safetensors")

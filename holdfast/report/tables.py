@@ -3,7 +3,8 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +17,7 @@ __all__ = [
     "SUFFIXES",
     "cells_by_row",
     "check_format",
+    "claims_counted",
     "claims_text",
     "document_text",
     "has_more_rounds",
@@ -31,6 +33,14 @@ Cell = Mapping[str, Any]
 NUMBERS = ("accuracy", "attack_success")
 PARTS = ("mean", "std", "variance", "low", "high", "margin")
 NOT_MEASURED = "not measured"
+
+#: What is said of one claim, and of several, with each verdict.
+CLAIM_VERBS = {
+    "holds": ("holds", "hold"),
+    "does not hold": ("does not hold", "do not hold"),
+    "preliminary": ("is preliminary", "are preliminary"),
+    "not measured": ("is not measured", "are not measured"),
+}
 
 #: How the file of a report in each format ends.
 SUFFIXES = {"html": ".html", "markdown": ".md", "csv": ".csv", "latex": ".tex", "json": ".json"}
@@ -117,6 +127,22 @@ def claims_text(claims: list[Mapping[str, Any]]) -> str:
     head = ("claim", "task", "verdict", "numbers", "scale")
     rows = [(f"{one['source']}: {one['text']}", *(str(one[name]) for name in head[1:])) for one in claims]
     return markdown_table([head, *rows])
+
+
+def claims_counted(claims: Iterable[Mapping[str, Any]]) -> str:
+    """Return how many claims hold and how many do not, in words; nothing if there are none.
+
+    >>> claims_counted([{"verdict": "holds"}, {"verdict": "does not hold"}, {"verdict": "does not hold"}])
+    '1 claim holds, 2 do not hold'
+    """
+    counts = Counter(str(one["verdict"]) for one in claims)
+    first = next(iter(verdict for verdict in CLAIM_VERBS if counts[verdict]), None)
+    words = []
+    for verdict, (one, many) in CLAIM_VERBS.items():
+        if count := counts[verdict]:
+            claim = f" claim{'s' * (count != 1)}" if verdict == first else ""
+            words.append(f"{count}{claim} {one if count == 1 else many}")
+    return ", ".join(words)
 
 
 def _markdown(experiment: Experiment, scale: str | None) -> str:

@@ -64,8 +64,6 @@ def test_what_others_wrote_into_a_result_cannot_write_on_the_screen(folder):
 def test_packing_changes_nothing_of_the_list(folder):
     before = json.loads(holdfast("results", "list", folder, "--json").stdout)
     done = holdfast("results", "pack", folder)
-    assert (
-        done.stdout == f"Packed in {folder}: 2 of runs, 1 of studies.\n"
-    )  # the clean run behind the study, too
+    assert done.stdout == f"Packed in {folder}: runs 2, studies 1.\n"  # the clean run behind the study, too
     assert {path.name for path in folder.rglob("*.jsonl")} == {"phishing.jsonl"}
     assert json.loads(holdfast("results", "list", folder, "--json").stdout) == before
