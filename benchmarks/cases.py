@@ -12,11 +12,12 @@ from .contenders import Contender
 __all__ = ["RESNET18", "SIZES", "Case", "Size", "Store", "is_disturbed", "plan"]
 
 RESNET18 = 11_689_512  # parameters
+SMALL = 40_000  # parameters: a model so small that what every call costs is seen
 Size = tuple[int, int]  # (n_clients, dim)
 
 SIZES: dict[str, list[Size]] = {
     "quick": list(product((10, 20), (100_000, 1_000_000))),
-    "full": list(product((10, 20, 50, 100), (100_000, 1_000_000, RESNET18))),
+    "full": [(20, SMALL), *product((10, 20, 50, 100), (100_000, 1_000_000, RESNET18))],
 }
 #: Here peers need more memory or time than they are worth: holdfast alone.
 ALONE: dict[str, list[Size]] = {"quick": [], "full": [(1_000, 100_000), (100, RESNET18)]}

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .cases import Case, Store
+from .cases import SMALL, Case, Store
 from .contenders import RULES
 from .machine import describe
 
-__all__ = ["growth", "measured", "slope", "summarise"]
+__all__ = ["growth", "measured", "ns_per_value", "slope", "summarise"]
 
 Record = dict[str, Any]
 
@@ -32,6 +32,7 @@ def summarise(groups: list[list[Case]], store: Store, absent: dict[str, str]) ->
             "absent": absent,
             "growth": growth(times),
             "explain_cost": explain_cost(times),
+            "ns_per_value": ns_per_value(times),
             "cases": records,
         }
     )
@@ -60,7 +61,8 @@ def growth(times: list[Record]) -> dict[str, Any]:
 
 
 def _powers(records: list[Record], field: str) -> dict[str, float]:
-    in_d = [(record["dim"], record[field]) for record in records if record["n_clients"] == 20]
+    at_20 = [record for record in records if record["n_clients"] == 20]
+    in_d = [(record["dim"], record[field]) for record in at_20 if record["dim"] > SMALL]
     in_n = [(record["n_clients"], record[field]) for record in records if record["dim"] == 1_000_000]
     points = {"in_d": in_d, "in_n": in_n}
     return {name: slope(*zip(*pairs, strict=True)) for name, pairs in points.items() if len(pairs) > 1}
@@ -84,6 +86,22 @@ def explain_cost(times: list[Record]) -> dict[str, dict[str, float]]:
             plain = by_case.get((f"{rule} holdfast", n, dim))
             if name == f"{rule} holdfast explain" and plain:
                 found.setdefault(rule, {})[f"{n}x{dim}"] = ratio / plain
+    return found
+
+
+def ns_per_value(times: list[Record]) -> dict[str, dict[str, float]]:
+    """Return, for each contender and size, nanoseconds per value on one thread; the mean as "mean torch".
+
+    >>> record = {"contender": "median torch", "n_clients": 2, "dim": 5, "threads": 1}
+    >>> ns_per_value([{**record, "seconds": 1e-8, "reference_seconds": 1e-9}])["median torch"]
+    {'2x5': 1.0}
+    """
+    found: dict[str, dict[str, float]] = {}
+    for record in times:
+        if record["threads"] == 1:
+            size, n_values = f"{record['n_clients']}x{record['dim']}", record["n_clients"] * record["dim"]
+            found.setdefault(record["contender"], {})[size] = 1e9 * record["seconds"] / n_values
+            found.setdefault("mean torch", {})[size] = 1e9 * record["reference_seconds"] / n_values
     return found
 
 

@@ -119,7 +119,7 @@ def test_the_full_plan_holds_every_size_and_the_large_ones_without_peers():
     assert len(set(cases)) == len(cases) == len({case.key for case in cases})
     assert {(c.n_clients, c.dim) for c in cases if c.kind == "time" and "numpy" in c.contender} == {
         (n, d) for n in (10, 20, 50, 100) for d in (100_000, 1_000_000, 11_689_512)
-    } - {(100, 11_689_512)}
+    } - {(100, 11_689_512)} | {(20, 40_000)}
     assert Case("time", "rfa holdfast", 1_000, 100_000) in cases
 
 
@@ -130,6 +130,11 @@ def test_growth_is_fitted_as_the_power():
     assert found["invariant holdfast"]["in_d"] == pytest.approx(1.5)
     found = summary.growth([t for t in times if t["n_clients"] != 20])
     assert found["invariant holdfast"] == {"in_n": pytest.approx(2.0)}
+
+
+def test_a_small_model_does_not_bend_the_growth_of_large_ones():
+    times = [timed("rfa holdfast", 1.0, dim=d, seconds=1e-9 * max(d, 10**5)) for d in (40_000, 10**5, 10**6)]
+    assert summary.growth(times)["rfa holdfast"]["in_d"] == pytest.approx(1.0)
 
 
 def test_explain_costs_its_ratio_to_the_plain_call():
