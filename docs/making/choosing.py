@@ -8,7 +8,7 @@ from statistics import mean
 from holdfast import aggregators
 from holdfast.paper.evidence import evidence
 
-from .stored import PLAIN, WATCH, Cells, marked, rate, table
+from .stored import PLAIN, WARY, Cells, is_watched, marked, rate, table
 
 #: Tasks on which defences met many attacks, and those on which they met the edge case.
 MANY, ALL = ("digits", "phishing"), ("phishing", "digits", "phishing-urls", "spambase", "cifar10", "twitter")
@@ -68,8 +68,8 @@ def shared_attacks(cells: Cells, task: str) -> list[str]:
 
 
 def _page(found: Sequence[Candidate], cells: Cells) -> str:
-    watched = [one for one in found if one.defence.startswith(WATCH)]
-    alone = [one for one in found if not one.defence.startswith(WATCH) and one.defence != PLAIN]
+    watched = [one for one in found if is_watched(one.defence)]
+    alone = [one for one in found if not is_watched(one.defence) and one.defence != PLAIN]
     free = [one for one in alone if not _told(one.defence)]
     plain = [one for one in found if one.defence == PLAIN]
     n = {task: len(shared_attacks(cells, task)) for task in MANY}
@@ -98,11 +98,15 @@ mean of those that lose at most {MOST_LOST:.0%} of accuracy against plain averag
 
 {_table([*watched, *plain])}
 ```python
-from holdfast import defend, factions, {best.defence.removeprefix(WATCH)}
+from holdfast import defend, factions, {_rule(best.defence)}
 
-rule = {best.defence.removeprefix(WATCH)}({"n_malicious=4" if _told(best.defence) else ""})  # of those who take part in one round
-result = defend(sent, rule, base=model, watch=factions(), state=state)
+rule = {_rule(best.defence)}({"n_malicious=4" if _told(best.defence) else ""})  # of those who take part in one round
+result = defend(sent, rule, base=model, watch=factions({'mode="wary"' if best.defence.startswith(WARY) else ""}), state=state)
 ```
+
+`mode="wary"` gives suspects no say either. It is for federations in which clients differ each in its own way (`verdicts.shared`
+below .15); where they hold few classes each, it costs accuracy, and `factions()` is the better choice:
+[The watch](watch.md).
 
 What an id must be: [Identity over rounds](concepts/identity.md). **No**, or they cost nothing: read on.
 
@@ -159,8 +163,12 @@ def _dearer(some: Sequence[Candidate], best: Candidate) -> str:
     return "".join(words)
 
 
+def _rule(defence: str) -> str:
+    return defence.rpartition("+")[2]
+
+
 def _told(defence: str) -> bool:
-    rule = defence.removeprefix(WATCH)
+    rule = _rule(defence)
     return rule in aggregators.__all__ and bool(getattr(aggregators, rule).missing)
 
 
@@ -206,17 +214,17 @@ def _single(cells: Cells, but: Sequence[str]) -> str:
 
 def linked(defence: str, *, up: str = "") -> str:
     """Return a defence's name, linked to the page of its rule where there is one."""
-    rule = defence.rpartition("+")[2]
+    rule = _rule(defence)
     return f"[`{defence}`]({up}rule/{rule}.md)" if rule in aggregators.__all__ else f"`{defence}`"
 
 
 def expectations(cells: Cells) -> str:
-    """Return what the home page shows: no defence, the paper's rule, the best rule alone and the best watch."""
+    """Return what the home page shows: no defence, the paper's rule, the best rule alone and the best two watches."""
     found = candidates(cells)
-    watched = next(one.defence for one in found if one.defence.startswith(WATCH))
-    rules = [one for one in found if not one.defence.startswith(WATCH)]
+    watched = [one.defence for one in found if is_watched(one.defence)]
+    rules = [one for one in found if not is_watched(one.defence)]
     alone = recommended(rules, next(one for one in found if one.defence == PLAIN))
-    return _edge_cases([PLAIN, "invariant", alone.defence, watched], cells)
+    return _edge_cases([PLAIN, "invariant", alone.defence, *watched[:2]], cells)
 
 
 def minorities(root: Path) -> str:

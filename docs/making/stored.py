@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from holdfast.paper.evidence import evidence
 from holdfast.paper.studies.store import list_studies, studies_folder
@@ -12,7 +13,7 @@ TABLES = ("table1", "real_tables", "watch", "watch_distributed", "hiding", "wors
 #: From this attack success on, an attack has got in; up to the other, it is kept out.
 IN, OUT = 0.5, 0.1
 PLAIN = "fedavg"
-WATCH = "factions+"
+WATCH, WARY = "factions+", 'factions(mode="wary")+'
 
 
 @dataclass(frozen=True)
@@ -71,19 +72,30 @@ def load(root: Path) -> Cells:
         (experiment["name"], cell)
         for experiment in found["experiments"]
         for cell in experiment["cells"]
-        if cell["measured"]
+        if cell["measured"] and "watch that reports" not in cell["row"]
     )
     return Cells(
         Cell(
             cell["task"],
             cell["attack"],
-            cell["defence"],
+            _name(cell),
             cell["measured"]["accuracy"]["mean"],
             (cell["measured"].get("attack_success") or {}).get("mean"),
             cell["n_seeds"],
         )
         for _, cell in measured
     )
+
+
+def _name(cell: dict[str, Any]) -> str:
+    """Return a defence's name; a watch that is not set as usual is told by its row."""
+    name = str(cell["defence"])
+    return name.replace(WATCH, WARY) if "wary watch" in cell["row"].lower() else name
+
+
+def is_watched(defence: str) -> bool:
+    """Return whether there is a watch in a defence."""
+    return defence.startswith((WATCH, WARY))
 
 
 def seconds(root: Path) -> dict[str, float]:
