@@ -9,7 +9,11 @@ from pathlib import Path
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 #: A block of code, in which nothing is a link.
 CODE = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.M | re.S)
+#: A picture in HTML, with a path from the page on.
+PICTURE = re.compile(r'\b(src|srcset)="(?![a-z]+:|/)([^"\s]+)"')
 FOLDER = "repository/"
+#: Files that have a page whether anybody links to them or not.
+ALWAYS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 #: What is shown of a file, by the end of its name; of others only the name and the size.
 SHOWN = {".py": "python", ".toml": "toml", ".cff": "yaml", ".txt": "text", ".sh": "bash", ".md": "markdown"}
 #: Beyond this many characters, a file in a folder is listed and not shown.
@@ -20,8 +24,8 @@ def make(root: Path, texts: Mapping[str, str], *, warn: Callable[[str], None]) -
     """Return a page for every file that pages, by address, link to outside of docs, and for those that these
     link to.
     """
-    made: dict[str, str] = {}
-    waiting = dict(texts)
+    made = {_page(name, root): _text(root / name, name) for name in ALWAYS if (root / name).exists()}
+    waiting = {**texts, **made}
     while waiting:
         address, text = waiting.popitem()
         for target in _outside(text, address):
@@ -42,7 +46,11 @@ def rewritten(text: str, address: str, root: Path) -> str:
         goal = "index.md" if goal == "docs" else goal
         return f"]({posixpath.relpath(goal, posixpath.dirname(address))}{match[2] or ''})"
 
-    return _outside_of_code(text, lambda part: LINK.sub(link, part))
+    def picture(match: re.Match[str]) -> str:
+        goal = _target(match[2], address).removeprefix("docs/")
+        return f'{match[1]}="{posixpath.relpath(goal, posixpath.dirname(address))}"'
+
+    return _outside_of_code(text, lambda part: PICTURE.sub(picture, LINK.sub(link, part)))
 
 
 def _outside(text: str, address: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 #: Attributes by which a page fetches something, without a click.
-FETCHES = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href"), ("source", "src")}
+FETCHES = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href"), ("source", "srcset")}
 
 
 class Page(HTMLParser):

@@ -91,6 +91,9 @@ def test_links_that_leave_docs_lead_to_pages_of_those_files(tmp_path):
     )
     inside = sources.rewritten(made["repository/README.md"], "repository/README.md", tmp_path)
     assert inside == "See [docs](../a.md) and [one](examples/one.py.md)."
+    drawn = sources.rewritten('<img src="docs/figures/a.svg">', "repository/README.md", tmp_path)
+    assert drawn == '<img src="../figures/a.svg">'
+    assert sources.rewritten('<img src="figures/a.svg">', "a.md", tmp_path) == '<img src="figures/a.svg">'
     assert said == []
 
 
