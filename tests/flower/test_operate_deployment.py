@@ -21,11 +21,11 @@ pytest.importorskip("prometheus_client", reason="numbers are read with it")
 from holdfast.flower import Code
 from holdfast.ledger import open_ledger, verify
 
-from .federation import RUN_LIMIT, federation, free_ports, needs_engines
+from .federation import RUN_LIMIT, federation, needs_engines
 from .security import Security
 from .test_watch_deployment import APP, ATTACKERS, N_NODES, start_nodes
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.browser]
 
 N_PLANNED = 60  # more than there is time for: the server is killed before
 HOLDFAST = Path(sys.executable).with_name("holdfast")
@@ -56,21 +56,44 @@ def train(here, path, n_rounds):
     here.start_run(app=APP, drill=True, nodes=N_NODES, watch=True, rounds=n_rounds, **config)
 
 
-def check_monitor(here, path, attackers):
-    """Read the page and the numbers for Prometheus while the training runs."""
+def open_monitor(here, path, chromium):
+    """Start the monitor before there is a ledger; return its address, the page in a browser, its errors."""
+    here.start("monitor", HOLDFAST, "monitor", "--ledger", str(path), "--port", "0")
+    here.wait(lambda: "Stop with" in here.log("monitor"), "the monitor to listen")
+    url = re.search(r"http://127\.0\.0\.1:\d+/", here.log("monitor"))[0]
+    page, errors = chromium.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(url)
+    wait_for(page, ".sentence", "No round has ended yet.")
+    return url, page, errors
+
+
+def wait_for(page, place, text, limit=RUN_LIMIT):
+    page.locator(place, has_text=text).wait_for(timeout=1000 * limit)
+
+
+def check_monitor(url, page, attackers):
+    """Look at the page, which nobody touched, and at the numbers for Prometheus while the training runs."""
     from prometheus_client.parser import text_string_to_metric_families
 
-    (port,) = free_ports(1)
-    here.start("monitor", HOLDFAST, "monitor", "--ledger", str(path), "--port", str(port))
-    here.wait(lambda: "Stop with" in here.log("monitor"), "the monitor to listen")
-    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+    wait_for(
+        page,
+        ".sentence",
+        f"{len(ATTACKERS)} of {N_NODES} nodes vote together against all others and are expelled",
+    )
+    assert page.locator("#status").inner_text().startswith("Live.")
+    rows = [row.get_attribute("data-client") for row in page.locator(".strip").all()]
+    assert sorted(rows[: len(attackers)]) == sorted(map(str, attackers))
+    assert page.locator(".map .client.expelled:not([hidden])").count() == len(attackers)
+    with urlopen(f"{url}metrics") as answer:
         families = [*text_string_to_metric_families(answer.read().decode())]
-    numbers = {one.name: one.value for family in families for one in family.samples if not one.labels}
-    assert numbers["holdfast_round"] >= 1, numbers
-    with urlopen(f"http://127.0.0.1:{port}/") as answer:
-        page = answer.read().decode()
-    assert "expelled" in page
-    assert all(str(node) in page for node in attackers)
+    samples = [one for family in families for one in family.samples]
+    numbers = {one.name: one.value for one in samples if not one.labels}
+    assert 1 <= numbers["holdfast_round"] <= N_PLANNED
+    accused = [int(one.labels["client"]) for one in samples if one.name == "holdfast_accused_since_round"]
+    assert sorted(accused) == attackers
+    standings = {one.labels["standing"]: one.value for one in samples if one.name == "holdfast_clients"}
+    assert (standings["expelled"], standings["suspected"]) == (len(attackers), 0)
 
 
 def check_ban(here, path, node):
@@ -117,13 +140,14 @@ def check_tampering(path, folder):
 
 
 @needs_engines
-def test_an_operator_sees_decides_and_proves_while_a_federation_trains(tmp_path):
+def test_an_operator_sees_decides_and_proves_while_a_federation_trains(tmp_path, chromium):
     path = tmp_path / "ledger" / "federation.db"
     with federation(tmp_path, tls=Security(tmp_path, N_NODES), n_nodes=N_NODES) as here:
         here.start_superlink()
         here.register(range(N_NODES))
         ids = start_nodes(here, range(N_NODES))
         attackers = sorted(ids[number] for number in ATTACKERS)
+        url, page, errors = open_monitor(here, path, chromium)
         train(here, path, N_PLANNED)
 
         here.wait(
@@ -134,8 +158,11 @@ def test_an_operator_sees_decides_and_proves_while_a_federation_trains(tmp_path)
         assert here.started["run"].poll() is None
         said = command("clients", "list", "--ledger", path, "--only", "named")
         assert sorted(map(int, re.findall(r"^(\d+) +expelled", said, re.M))) == attackers
-        check_monitor(here, path, attackers)
+        check_monitor(url, page, attackers)
+        assert here.started["run"].poll() is None
         check_ban(here, path, attackers[0])
+        wait_for(page, f".strip[data-client='{attackers[0]}'] .banned", "banned")
+        wait_for(page, "#lists", "planted a backdoor")
 
         before = kill_server(here, path)
         last = before[-1]["round"] + 2
@@ -155,10 +182,14 @@ def test_an_operator_sees_decides_and_proves_while_a_federation_trains(tmp_path)
         assert after[-1]["accuracy"] > 0.95
         assert after[-1]["attack_success"] < 0.05
 
+        wait_for(page, "#status", f"Finished. All {last} rounds are done")
         check_tampering(path, tmp_path)
         checkpoint = tmp_path / "training.npz"
         command("rewind", "--ledger", path, "--checkpoint", checkpoint, "--to", last - 2)
         assert [one["round"] for one in rounds_in(path)] == [*range(1, last - 1)]
         assert verify(path).holds
+        wait_for(page, "#status", f"Round {last - 2} of {last} ended")
+        assert errors == []
+        page.close()
         here.stop()
         assert here.alive() == []
