@@ -40,6 +40,9 @@ TABLE1 = Table(
         *_BEYOND,
         Row("Norm clipping", "norm_clipping"),
         Row("Centered clipping", "centered_clipping"),
+        Row("FoolsGold", "foolsgold"),
+        Row("FLAME", "flame"),
+        Row("AlignIns", "align_ins"),
     ),
 )
 

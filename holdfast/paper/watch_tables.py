@@ -39,12 +39,14 @@ DEFENCES = (
     Row("Krum", "krum"),
     Row("Multi-Krum", "multi_krum"),
     Row("Krum, trimmed mean", "krum_trimmed_mean"),
+    Row("FLAME", "flame"),
     Row("Invariant", "invariant"),
     Row("Watch, FedAvg", "factions+fedavg"),
     Row("Watch, trimmed mean", "factions+trimmed_mean"),
     Row("Watch, invariant", "factions+invariant"),
     Row("Watch, Krum, trimmed mean", "factions+krum_trimmed_mean"),
     Row("Wary watch, Krum, trimmed mean", "factions+krum_trimmed_mean", settings=WARY),
+    Row("Watch, FLAME", "factions+flame"),
 )
 WATCHED = tuple(row for row in DEFENCES if "+" in row.defence)
 
@@ -53,7 +55,7 @@ DISTRIBUTED = ("phishing", "digits", "cifar10", *REAL)
 
 
 def _rows(attack: str, tasks: tuple[str, ...] | None = None) -> tuple[Row, ...]:
-    names = ("fedavg", "trimmed_mean", "krum_trimmed_mean", "invariant")
+    names = ("fedavg", "trimmed_mean", "krum_trimmed_mean", "flame", "invariant")
     chosen = [row for row in DEFENCES if row.defence in names or row in WATCHED]
     return tuple(replace(row, attack=attack, tasks=tasks) for row in chosen)
 
@@ -105,7 +107,7 @@ WATCH_TABLES = (
         tuple(
             replace(row, attack="edge-case+full-information")
             for row in DEFENCES
-            if row.defence.endswith(("krum_trimmed_mean", "invariant"))
+            if row.defence.endswith(("krum_trimmed_mean", "invariant", "flame"))
         ),
         tasks=("digits",),
     ),
