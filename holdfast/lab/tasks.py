@@ -108,7 +108,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
             for name, (base, minority) in _MINORITIES.items()
         },
         # The images of the semantic backdoor are training images of cifar10: here no honest client has them.
-        # In mixed precision a round takes a third of the time; the runs of cifar10 were made in float32.
+        # In mixed precision, which takes a third of the time on some processors; cifar10 is in float32.
         "cifar10-semantic": replace(
             _PLAIN["cifar10"],
             name="cifar10-semantic",
