@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from . import attacks, choosing, reference, rules, stored
+from . import attacks, choosing, everything, reference, rules, stored
 
 #: Where a made part stands in a written page.
 MARK = re.compile(r"<!-- made: (\S+) -->")
@@ -27,6 +27,7 @@ def make(root: Path) -> dict[str, str]:
         **choosing.make(cells),
         **rules.make(cells, stored.seconds(root)),
         **attacks.make(cells),
+        **everything.make(cells),
         **reference.make(),
     }
 

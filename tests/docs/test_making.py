@@ -72,6 +72,15 @@ def test_of_two_results_in_one_place_the_first_counts():
     assert Cells([first, second]).at("digits", "edge-case", "krum") is first
 
 
+def test_the_page_of_everything_has_every_cell_and_counts_them_by_task():
+    from making.everything import make
+
+    (page,) = make(cells()).values()
+    assert "| [digits](#digits) | 10 | 4 | 40 |" in page
+    assert page.count("| `factions+fedavg` | .950 |") == 20
+    assert page.index("edge-case+1 | `factions+fedavg`") < page.index("edge-case+1 | `fedavg`")
+
+
 def test_links_that_leave_docs_lead_to_pages_of_those_files(tmp_path):
     from making import sources
 

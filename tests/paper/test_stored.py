@@ -1,6 +1,7 @@
 """Every stored result is what its description says, and is used; the tables of the docs come from them."""
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -89,19 +90,53 @@ def measured():
     return evidence(["all", "worst_case"], RESULTS)
 
 
-@pytest.mark.parametrize("name", ["results.md", "watch.md", "probe.md", "rules.md", "attacks.md"])
+@cache
+def fill():
+    return runpy.run_path(str(DOCS / "fill.py"))
+
+
+FILLED = sorted(
+    str(path.relative_to(DOCS))
+    for path in DOCS.rglob("*.md")
+    if re.search(r"<!-- (?!benchmark)\S+:start -->", path.read_text())
+)
+
+
+def test_all_pages_with_results_are_found():
+    assert {"results.md", "watch.md", "probe.md", "rules.md", "attacks.md"} < set(FILLED)
+    assert [str(path.relative_to(DOCS)) for path in fill()["pages"]()] == FILLED
+
+
+@pytest.mark.parametrize("name", FILLED)
 def test_the_tables_of_the_page_are_made_from_the_stored_results(name):
     page = (DOCS / name).read_text(encoding="utf-8")
-    assert page.count(":start -->") >= {"rules.md": 2}.get(name, 4)
-    assert runpy.run_path(str(DOCS / "fill.py"))["filled"](page, measured()) == page
+    assert page.count(":start -->") == page.count(":end -->") == len(fill()["marks"](page))
+    assert fill()["filled"](page, measured()) == page, "make fill"
 
 
-def test_every_file_that_the_page_links_to_is_there():
+def test_everything_measured_stands_on_a_page_once_and_what_nobody_has_placed_on_that_of_all_tables():
+    marks = [name for path in fill()["pages"]() for name in fill()["marks"](path.read_text())]
+    tables = [one["name"] for one in measured()["experiments"]]
+    assert [name for name in tables if marks.count(name) > 1] == []
+    page = (DOCS / "results" / "tables.md").read_text(encoding="utf-8")
+    for one in fill()["unplaced"](measured()):
+        assert f"### {one['title']}\n" in page
+
+
+def test_the_page_of_results_is_for_a_reader():
     page = (DOCS / "results.md").read_text(encoding="utf-8")
-    links = [part.split(")")[0] for part in page.split("](")[1:]]
-    files = [link for link in links if not link.startswith(("http", "#"))]
-    assert any(link.endswith(".png") for link in files)
-    assert [link for link in files if not (DOCS / link).exists()] == []
+    told = page.partition("## All of it")[0]
+    assert len(re.findall(r"^\| ---", told, re.M)) <= 3
+    assert len(re.findall(r"^!\[", page, re.M)) <= 3
+    headings = re.findall(r"^## (.+)$", page, re.M)
+    assert {"What holds, and what does not", "Why", "What to use instead"} < set(headings)
+
+
+def test_every_file_that_the_pages_link_to_is_there():
+    for path in (DOCS / "results.md", *(DOCS / "results").glob("*.md")):
+        targets = re.findall(r"\]\((?!http|#)([^)#\s]+)", path.read_text(encoding="utf-8"))
+        made = ("choose.md",)
+        assert [one for one in targets if one not in made and not (path.parent / one).exists()] == []
 
 
 CODE = """

@@ -1,0 +1,135 @@
+"""Probes of one round: what each rule lets through, by task and start."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import holdfast
+from holdfast import aggregators
+from holdfast.lab import TASKS
+from holdfast.paper.experiment import runs_folder
+from holdfast.paper.studies.store import list_studies, studies_folder
+from holdfast.report.leak_figure import leak_figure
+from holdfast.runs.results import list_results
+
+from .grid import grid
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def probe_text(name: str) -> str:
+    """Return the table of probes that a marker names."""
+    own = {"paper": paper_text, "paper-draws": paper_draws_text, "foretold": foretold_text}
+    return own[name]() if name in own else probes_text(name)
+
+
+def probes() -> list[dict[str, Any]]:
+    """Return the stored probes, each with its task, its start and its scale."""
+    found = []
+    for entry in list_studies(studies_folder(RESULTS))[0]:
+        study, task = entry["description"]["study"], entry["description"]["run"]["task"]
+        if study.startswith("rules_on_a_round("):
+            start = study.partition(" start=")[2].partition(", draws=")[0]
+            scale = "paper" if task["model"].startswith("resnet18(") else "cpu"
+            found.append({"task": task["name"], "start": start, "scale": scale, **entry["found"]})
+    return found
+
+
+def probes_text(which: str) -> str:
+    """Return leak / gain by rule and task, of the probes from this kind of start."""
+    chosen = {
+        one["task"]: one for one in probes() if one["scale"] == "cpu" and one["start"].startswith(which)
+    }
+    columns = {task: chosen[task] for task in TASKS if task in chosen}
+    rows = [["rule", *columns], ["---", *["---:"] * len(columns)]]
+    for place, rule in enumerate(name for name in aggregators.__all__ if name in holdfast.__all__):
+        rows.append([rule, *(" / ".join(_means(one["rules"][place])) for one in columns.values())])
+    if which == "WarmStart":
+        epochs = (one["start"].partition("epochs=")[2].partition(".")[0] for one in columns.values())
+        rows.append(["*epochs*", *epochs])
+    before = (f"{one['accuracy']:.2f}, {one['attack_success']:.2f}" for one in columns.values())
+    rows.append(["*Acc, ASR before*", *before])
+    return grid(rows)
+
+
+def paper_text() -> str:
+    """Return all that was measured at the paper's scale on one draw, the least leak per gain first."""
+    found = [one for one in probes() if one["scale"] == "paper" and len(one["n_attackers"]) == 1]
+    rows = []
+    for rule in (rule for one in found for rule in one["rules"]):
+        (one,) = rule["draws"]
+        ratio = one["leak"] / one["gain"]
+        after = f"{one['accuracy']:.2f}, {one['attack_success']:.2f}"
+        cells = [f"`{rule['rule']}`", *_means(rule), f"{ratio:.3f}", after, f"{one['seconds']:.1f}"]
+        rows.append((ratio, cells))
+    accuracy, success = found[0]["accuracy"], found[0]["attack_success"]
+    before = ["*before the round*", "", "", "", f"{accuracy:.2f}, {success:.2f}", ""]
+    head = ["rule", "leak", "gain", "leak per gain", "Acc, ASR", "seconds"]
+    return grid([head, ["---", *["---:"] * 5], *(cells for _, cells in sorted(rows)), before])
+
+
+def paper_draws_text() -> str:
+    """Return leak / gain at the paper's scale, draw by draw."""
+    (found,) = [one for one in probes() if one["scale"] == "paper" and len(one["n_attackers"]) > 1]
+    draws = [f"draw {number}" for number, _ in enumerate(found["n_attackers"], start=1)]
+    rows = [["rule", *draws], ["---", *["---:"] * len(draws)]]
+    for rule in found["rules"]:
+        cells = (f"{one['leak']:.3f} / {one['gain']:.2f}" for one in rule["draws"])
+        rows.append([f"`{rule['rule']}`", *cells])
+    return grid(rows)
+
+
+def paper_figure() -> Any:
+    """Return leak against gain of all rules at the paper's scale."""
+    (found,) = [one for one in probes() if one["scale"] == "paper" and len(one["rules"]) > 10]
+    points = {
+        rule["rule"].partition("(")[0]: [(one["leak"], one["gain"]) for one in rule["draws"]]
+        for rule in found["rules"]
+    }
+    share = found["n_attackers"][0] / found["n_clients"]
+    title = "CIFAR-10, ResNet-18, edge case: one round from a warm start"
+    return leak_figure(points, share=share, title=title)
+
+
+def foretold_text() -> str:
+    """Return how well the leak in one round ranks the rules by the attack success of whole trainings."""
+    trained: dict[tuple[str, str], list[Any]] = {}
+    for run in list_results(runs_folder(RESULTS))[0]:
+        if run.attack == "edge-case" and "watch" not in run.description["defence"]:
+            rule = run.description["defence"]["aggregate"]
+            trained.setdefault((run.task, rule), []).append(run.last("attack_success"))
+    starts: dict[str, dict[str, str]] = {
+        "WarmStart": {},
+        "AfterRounds(n_rounds=0)": {},
+        "AfterRounds(n_rounds=20)": {},
+    }
+    n_rules = {}
+    for probe in (one for one in probes() if one["scale"] == "cpu"):
+        task, known = (
+            probe["task"],
+            [one for one in probe["rules"] if (probe["task"], one["rule"]) in trained],
+        )
+        leaks = [sum(draw["leak"] for draw in one["draws"]) for one in known]
+        found = _rank_correlation(leaks, [np.mean(trained[task, one["rule"]]) for one in known])
+        starts[probe["start"] if probe["start"] in starts else "WarmStart"][task] = f"{found:.2f}"
+        n_rules[task] = len(known)
+    head = ["task", "rules", "from a warm start", "from a fresh network", "after 20 rounds"]
+    rows = [head, ["---", *["---:"] * 4]]
+    for task in (task for task in TASKS if task in n_rules):
+        rows.append([task, str(n_rules[task]), *(column.get(task, "—") for column in starts.values())])
+    return grid(rows)
+
+
+def _rank_correlation(first: Any, second: Any) -> float:
+    """Return Spearman's rank correlation, ties sharing their mean rank."""
+    ranks = [
+        [np.mean(np.flatnonzero(np.sort(values) == one)) for one in values] for values in (first, second)
+    ]
+    return float(np.corrcoef(ranks)[0, 1])
+
+
+def _means(rule: dict[str, Any]) -> tuple[str, str]:
+    """Return the mean leak and gain of a rule over its draws."""
+    leak, gain = (sum(one[name] for one in rule["draws"]) / len(rule["draws"]) for name in ("leak", "gain"))
+    return f"{leak:.3f}", f"{gain:.2f}"
