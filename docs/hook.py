@@ -5,7 +5,7 @@ import posixpath
 from pathlib import Path
 from typing import Any
 
-from making import pages, sources
+from making import demo, pages, sources
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -34,9 +34,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that were made."""
+    """Add the pages that were made, and that of the demo."""
     for address, text in _made.items():
         files.append(File.generated(config, address, content=text))
+    files.append(File.generated(config, demo.ADDRESS, content=demo.page(ROOT / "docs")))
     return files
 
 

@@ -1,79 +1,130 @@
-"""Pages of scripts in cells: their text, their code, and what it printed and drew when it ran."""
+"""Pages of scripts in cells: their text, their code, and what it printed and drew when it ran.
+
+A cell is Python, or of the kind in brackets behind its mark: `[markdown]` is text, `[bash]` are commands, and
+`[file] NAME` is a file beside the script that the reader is shown, and that commands find under its own name.
+`[page] NAME` is a page that the cells before have written: it is kept, and stands in a frame. All of them run
+in one empty folder.
+"""
 
 import contextlib
 import io
+import os
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-#: What begins a cell, and what stands before each line of one that is text.
-CELL, TEXT = re.compile(r"^# %%(.*)\n", re.M), re.compile(r"^# ?", re.M)
+#: What begins a cell, and what stands before each line of one that is no code.
+CELL, TEXT = re.compile(r"^# %%(?: \[(\w+)\])?(.*)\n", re.M), re.compile(r"^# ?", re.M)
 #: A cell of nothing but checks is run, and not shown.
 CHECK = re.compile(r"(assert .*\n?)+")
 
 
 class Cell(NamedTuple):
-    """A cell of a script."""
+    """A cell of a script: its kind, its source, and the file that it names."""
 
-    is_text: bool
+    kind: str
     source: str
+    name: str = ""
 
 
 class Ran(NamedTuple):
-    """A page, and the pictures on it by file name."""
+    """A page, and the files that stand on it by name."""
 
     page: str
-    pictures: dict[str, bytes]
+    kept: dict[str, bytes]
 
 
 def cells_of(script: str) -> list[Cell]:
     """Return the cells of a script.
 
-    >>> cells_of("# %% [markdown]\\n# # A sum\\n\\n# %%\\nprint(1 + 1)\\n")
-    [Cell(is_text=True, source='# A sum'), Cell(is_text=False, source='print(1 + 1)')]
+    >>> cells_of("# %% [markdown]\\n# # A sum\\n\\n# %%\\nprint(1 + 1)\\n\\n# %% [bash]\\n# ls\\n")[::2]
+    [Cell(kind='markdown', source='# A sum', name=''), Cell(kind='bash', source='ls', name='')]
     """
     _, *parts = CELL.split(script)
-    pairs = zip(parts[::2], parts[1::2], strict=True)
+    found = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
     return [
-        Cell(True, TEXT.sub("", text.strip("\n"))) if "[markdown]" in kind else Cell(False, text.strip("\n"))
-        for kind, text in pairs
+        Cell(kind or "python", TEXT.sub("", text.strip("\n")) if kind else text.strip("\n"), name.strip())
+        for kind, name, text in found
     ]
+
+
+def shown(cell: Cell, folder: Path) -> str:
+    """Return a cell as its page has it, without what comes of it; nothing of checks, and of pages."""
+    if cell.kind == "markdown":
+        return f"{cell.source}\n"
+    if cell.kind == "file":
+        return f"`{Path(cell.name).name}`:\n\n{fenced('python', (folder / cell.name).read_text())}"
+    if cell.kind == "page" or CHECK.fullmatch(cell.source + "\n"):
+        return ""
+    return fenced(cell.kind, cell.source)
+
+
+def fenced(language: str, text: str) -> str:
+    """Return a block of code."""
+    return f"```{language}\n{text.rstrip()}\n```\n"
 
 
 def run(path: Path) -> Ran:
     """Run a script, and return it as a page with all that it printed and drew."""
-    name = path.stem
+    path = path.resolve()
     parts: list[str] = []
-    pictures: dict[str, bytes] = {}
-    scope: dict[str, Any] = {"__name__": f"tutorial_{name}"}
-    sys.modules[scope["__name__"]] = _module(scope)  # classes and functions look their module up
-    for cell in cells_of(path.read_text(encoding="utf-8")):
-        if cell.is_text:
-            parts.append(f"{cell.source}\n")
-            continue
-        printed, drawn = _execute(cell.source, path, scope)
-        if not CHECK.fullmatch(cell.source + "\n"):
-            parts.append(f"```python\n{cell.source}\n```\n")
-        if printed:
-            parts.append(f"```text\n{printed.rstrip()}\n```\n")
-        for picture in drawn:
-            pictures[f"{name}-{len(pictures) + 1}.png"] = picture
-            parts.append(f"![What the code above draws]({name}-{len(pictures)}.png)\n")
-    del sys.modules[scope["__name__"]]
+    kept: dict[str, bytes] = {}
+    with _module(path.stem) as scope, tempfile.TemporaryDirectory() as work, contextlib.chdir(work):
+        for cell in cells_of(path.read_text(encoding="utf-8")):
+            parts.append(shown(cell, path.parent))
+            if cell.kind == "file":
+                shutil.copy(path.parent / cell.name, work)
+            elif cell.kind == "page":
+                kept[f"{path.stem}.page.html"] = Path(cell.name).read_bytes()
+                parts.append(
+                    f'<iframe class="shown" src="{path.stem}.page.html" title="{cell.source}"></iframe>\n'
+                )
+            elif cell.kind == "bash":
+                parts.append(fenced("text", _typed(cell.source)))
+            elif cell.kind == "python":
+                printed, drawn = _execute(cell.source, path, scope)
+                parts.append(fenced("text", printed) if printed else "")
+                for picture in drawn:
+                    name = f"{path.stem}-{len(kept) + 1}.png"
+                    kept[name] = picture
+                    parts.append(f"![What the code above draws]({name})\n")
     parts.append(f"<small>Made of [{path.name}]({path.name}), which ran as shown.</small>\n")
-    return Ran("\n".join(parts), pictures)
+    return Ran("\n".join(filter(None, parts)), kept)
 
 
-def _module(scope: dict[str, Any]) -> Any:
-    module = type(sys)(scope["__name__"])
-    module.__dict__.update(scope)
-    scope.update(module.__dict__)
-    return module
+@contextlib.contextmanager
+def _module(name: str) -> Iterator[dict[str, Any]]:
+    """Give the names of a module, which is there while the cells run: classes and functions look it up."""
+    module = type(sys)(f"tutorial_{name}")
+    sys.modules[module.__name__] = module
+    try:
+        yield module.__dict__
+    finally:
+        del sys.modules[module.__name__]
+
+
+def _typed(commands: str) -> str:
+    """Run commands with the packages of this Python, and return what they print; raise if one fails."""
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    root = Path(__file__).parents[2]
+    quiet = {"FLWR_TELEMETRY_ENABLED": "0", "RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        ["bash", "-ec", commands],
+        env={**os.environ, **quiet, "PATH": tools, "PYTHONPATH": str(root), "COLUMNS": "100"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{commands}\n{done.stdout}\n{done.stderr}")
+    return re.sub(r"[ \t]+$", "", done.stdout, flags=re.M)
 
 
 def _execute(source: str, path: Path, scope: dict[str, Any]) -> tuple[str, list[bytes]]:
-    """Run a cell; return what it printed, and its figures."""
+    """Run a cell of Python; return what it printed, and its figures."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -92,20 +143,20 @@ def _execute(source: str, path: Path, scope: dict[str, Any]) -> tuple[str, list[
 
 
 def shape_of(page: str) -> str:
-    """Return a page without its digits: another machine may print another last one.
+    """Return a page without its digits, and with single spaces: another machine may print another number.
 
-    >>> shape_of("accuracy 0.981, round 12")
+    >>> shape_of("accuracy 0.981,   round 12")
     'accuracy 0.0, round 0'
     """
-    return re.sub(r"\d+", "0", page)
+    return re.sub(r"  +", " ", re.sub(r"\d+", "0", page))
 
 
 def write(path: Path) -> None:
-    """Run a script, and write its page and its pictures beside it."""
+    """Run a script, and write its page and what stands on it beside it."""
     ran = run(path)
     path.with_suffix(".md").write_text(ran.page, encoding="utf-8")
-    for name, picture in ran.pictures.items():
-        path.with_name(name).write_bytes(picture)
+    for name, content in ran.kept.items():
+        path.with_name(name).write_bytes(content)
 
 
 if __name__ == "__main__":

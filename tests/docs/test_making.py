@@ -115,14 +115,53 @@ def test_a_link_to_a_file_that_is_not_there_is_a_warning(tmp_path):
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
-def test_the_page_of_a_tutorial_has_all_text_and_code_of_its_script(path):
-    from making.tutorials import CHECK, cells_of
+def test_the_page_of_a_tutorial_has_all_text_code_and_files_of_its_script(path):
+    from making.tutorials import cells_of, shown
 
     page = path.with_suffix(".md").read_text(encoding="utf-8")
-    shown = [cell.source for cell in cells_of(path.read_text()) if not CHECK.fullmatch(cell.source + "\n")]
-    assert len(shown) > 5
-    assert [source for source in shown if source not in page] == [], "make fill"
-    assert all(path.with_name(name).is_file() for name in re.findall(r"\]\((\w+-\d+\.png)\)", page))
+    parts = [part for cell in cells_of(path.read_text()) if (part := shown(cell, path.parent))]
+    assert len(parts) > 5
+    assert [part for part in parts if part not in page] == [], "make fill"
+    kept = re.findall(r"[(\"]([\w.-]+\.(?:png|page\.html))[)\"]", page)
+    assert all(path.with_name(name).is_file() for name in kept)
+
+
+def test_cells_are_text_python_commands_files_and_pages_and_all_run_in_one_folder(tmp_path):
+    from making.tutorials import run
+
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "tool.py").write_text("print('made')\n")
+    script = tmp_path / "how.py"
+    script.write_text(
+        "# %% [markdown]\n# # How\n\n# %% [file] sub/tool.py\n\n# %% [bash]\n# python tool.py > page.html\n"
+        "# cat page.html\n\n# %% [page] page.html\n# What was made\n\n# %%\nprint(open('page.html').read())\n"
+        "\n# %%\nassert True\n"
+    )
+    ran = run(script)
+    assert ran.kept == {"how.page.html": b"made\n"}
+    assert ran.page.startswith("# How\n\n`tool.py`:\n\n```python\nprint('made')\n```\n\n```bash\n")
+    assert 'src="how.page.html" title="What was made"' in ran.page
+    assert ran.page.count("```text\nmade\n```\n") == 2
+    assert "assert" not in ran.page
+
+
+def test_a_command_that_fails_stops_a_tutorial(tmp_path):
+    from making.tutorials import run
+
+    script = tmp_path / "how.py"
+    script.write_text("# %% [bash]\n# false\n")
+    with pytest.raises(RuntimeError, match="false"):
+        run(script)
+
+
+def test_the_page_of_the_demo_is_drawn_from_what_was_kept():
+    pytest.importorskip("jinja2", reason="Jinja2 is not installed: pip install '.[report]'")
+    from making.demo import page
+
+    drawn = page(ROOT / "docs")
+    assert "kept the backdoor out of both tasks" in drawn
+    assert "factions+krum_trimmed_mean" in drawn
+    assert not re.search(r'(src|href)="(https?:)?//', drawn)
 
 
 RUN = """
@@ -136,12 +175,22 @@ if shape_of(ran.page) != shape_of(written):
 """
 
 
+#: What a tutorial needs beside PyTorch and matplotlib.
+NEEDED = {"flower": "flwr", "cluster": "ray"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.engines] if path.stem == "cluster" else [])
+        for path in TUTORIALS
+    ],
+)
 def test_a_tutorial_runs_and_prints_what_its_page_shows(path):
     """Its own checks hold; digits may be others on another machine."""
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[report]'")
-    pytest.importorskip("torch", reason="torch is not installed: pip install '.[sim]'")
+    for package in ("matplotlib", "torch", NEEDED.get(path.stem, "numpy")):
+        pytest.importorskip(package, reason=f"{package} is not installed: make test")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", RUN, str(path)],
         cwd=ROOT / "docs",

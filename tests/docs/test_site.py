@@ -47,7 +47,10 @@ def read(path):
 
 
 def pages(site):
-    return [read(path) for path in sorted(site.rglob("*.html")) if path.name != "404.html"]
+    """Return the pages of the site; those in frames are pages of holdfast's own, with their own tests."""
+    framed = {"404.html", "demo.html"}
+    found = (path for path in sorted(site.rglob("*.html")) if path.name not in framed)
+    return [read(path) for path in found if not path.name.endswith(".page.html")]
 
 
 def test_every_link_leads_to_a_page_and_a_place_that_are_there(site):
@@ -77,6 +80,14 @@ def test_no_page_fetches_anything_from_elsewhere_and_all_it_fetches_is_there(sit
         assert missing == []
     styles = "".join(path.read_text() for path in site.rglob("*.css"))
     assert not re.search(r"url\(['\"]?(https?:)?//", styles)
+
+
+def test_the_demo_and_a_live_view_stand_on_their_pages(site):
+    for page, framed in (("index.html", "demo.html"), ("tutorials/flower.html", "flower.page.html")):
+        assert framed in read(site / page).fetched
+        text = (site / page).with_name(framed).read_text(encoding="utf-8")
+        assert "<script" in text
+        assert not re.search(r'(src|href)="(https?:)?//', text)
 
 
 def test_every_page_is_linked_from_the_navigation_of_the_home_page(site):
@@ -138,6 +149,9 @@ def test_pages_from_disk_are_searched_and_fit_a_phone_in_both_schemes(site, chro
             "rule/krum",
             "attack/edge-case",
             "reference/holdfast",
+            "results",
+            "results/claims",
+            "tutorials/flower",
             "tutorials/verdict",
         ):
             page.goto((site / f"{name}.html").as_uri())
