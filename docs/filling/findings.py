@@ -12,6 +12,8 @@ from .grid import grid
 Document = Mapping[str, Any]
 
 TASKS = {"phishing": "phishing (stand-in)", "digits": "digits", "cifar10": "CIFAR-10", "twitter": "Twitter"}
+#: A space at which no line breaks.
+NARROW = "&nbsp;"
 RATES = ("accuracy", "attack_success")
 #: With fewer seeds than this, a number is preliminary.
 ENOUGH = 3
@@ -47,22 +49,22 @@ def _cell(cell: Document | None) -> str:
     if cell is None:
         return ""
     printed = cell["printed"] and not cell["stands_in_for"]
-    paper = f"<br>*paper: {_rates(cell['printed'])}*" if printed else ""
+    paper = f"<br>*paper:{NARROW}{_rates(cell['printed'])}*" if printed else ""
     if not cell["measured"]:
         return f"not measured{paper}"
     accuracy, success = cell["measured"]["accuracy"], cell["measured"]["attack_success"]
     own = _rates({"accuracy": accuracy["mean"], "attack_success": success["mean"]})
-    few = f" *preliminary: {_seeds(cell['n_seeds'])}*" if cell["n_seeds"] < ENOUGH else _interval(success)
-    return f"{own}{few}{paper}"
+    few = f"*preliminary: {_seeds(cell['n_seeds'])}*" if cell["n_seeds"] < ENOUGH else _interval(success)
+    return f"{own}<br>{few}{paper}"
 
 
 def _rates(rates: Mapping[str, float]) -> str:
-    return f"{_share(rates['accuracy'], 3)} / {_share(rates['attack_success'], 2)}"
+    return f"{_share(rates['accuracy'], 3)}{NARROW}/{NARROW}{_share(rates['attack_success'], 2)}"
 
 
 def _interval(spread: Document) -> str:
     low, high = spread["interval"]
-    return f" [{_share(low, 2)}, {_share(high, 2)}]"
+    return f"[{_share(low, 2)},{NARROW}{_share(high, 2)}]"
 
 
 def _share(number: float, digits: int) -> str:

@@ -83,12 +83,13 @@ def test_a_round_of_pytorch_and_one_of_jax():
 
 
 @pytest.mark.slow
-def test_a_probe(monkeypatch, capsys):
+def test_a_probe(tmp_path, monkeypatch, capsys):
     pytest.importorskip("torch")
     pytest.importorskip("pandas")
     from holdfast.comparing.probing import probe
 
     monkeypatch.setattr("holdfast.lab.probe", functools.partial(probe, scale="smoke"), raising=False)
+    monkeypatch.chdir(tmp_path)
     run("probe.md")
     assert "strict" in capsys.readouterr().out
 
