@@ -45,7 +45,7 @@ SMALL = {
 
 
 def pages():
-    return [README, *sorted(DOCS.glob("*.md")), *sorted(EXAMPLES.rglob("*.md"))]
+    return [README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")), *sorted(EXAMPLES.rglob("*.md"))]
 
 
 @pytest.fixture
@@ -59,6 +59,7 @@ def folder(tmp_path, monkeypatch):
     base, clients = write_round(tmp_path, *some_models(7))
     base.rename(tmp_path / "global.safetensors")
     assert clients[0].parent == tmp_path / "clients"
+    shutil.copytree(tmp_path / "clients", tmp_path / "round7")
     (tmp_path / "results").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "data"))
@@ -125,11 +126,15 @@ def type_holdfast(words, folder):
 WALKED = [page for page in (README, DOCS / "guide.md") if page.exists()]
 
 
+#: Pages whose commands are typed here; their Python, if they have any, runs in tests/docs/test_snippets.py.
+TYPED = [*WALKED, DOCS / "files.md", DOCS / "report.md", DOCS / "paths" / "research.md", DOCS / "index.md"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", WALKED, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", TYPED, ids=lambda page: page.name)
 def test_every_command_of_a_page_works(page, folder):
     given = commands(page)
-    assert "holdfast" in [words[0] for words in given]
+    assert {"holdfast", "make"} & {words[0] for words in given}
     for words in given:
         typed(words, folder)
 

@@ -15,6 +15,8 @@ TASKS = {"phishing": "phishing (stand-in)", "digits": "digits", "cifar10": "CIFA
 #: A space at which no line breaks.
 NARROW = "&nbsp;"
 RATES = ("accuracy", "attack_success")
+#: How the numbers of a preliminary claim begin.
+EARLY = re.compile(r"^(holds|does not hold) with (\d+) of \d+ seeds: ")
 #: With fewer seeds than this, a number is preliminary.
 ENOUGH = 3
 #: The rows of the main table: what it calls them, and the tables and rows they come from.
@@ -110,7 +112,7 @@ def verdicts_text(found: Document) -> str:
 
 def _verdict(claim: Document) -> str:
     """Return the verdict; of a preliminary one, what it would be and with how many seeds."""
-    early = re.match(r"(holds|does not hold) with (\d+) of \d+ seeds", claim["numbers"])
+    early = EARLY.match(claim["numbers"])
     if claim["verdict"] == "preliminary" and early:
         return f"*preliminary ({_seeds(int(early[2]))}):* {early[1]}"
     return {"holds": "**holds**", "not measured": "–"}.get(claim["verdict"], str(claim["verdict"]))
@@ -124,35 +126,35 @@ def counted_text(found: Document) -> str:
 
 
 def claims_text(found: Document) -> str:
-    """Return every measured claim with its verdict, seeds and numbers, attack success with its interval."""
+    """Return every measured claim, and by task its verdict, seeds and numbers, attack success with intervals."""
     cells = {
         (one["name"], cell["row"], cell["task"]): cell
         for one in found["experiments"]
         for cell in one["cells"]
     }
-    claims = {claim.id: claim for claim in CLAIMS}
-    lines = [["claim", "task", "verdict", "seeds", "numbers"], ["---"] * 5]
+    named = {claim.id: claim.cells for claim in CLAIMS}
+    by_claim: dict[str, list[str]] = {}
     for one in found["claims"]:
         if one["verdict"] != "not measured":
             used = [
                 (name, cells[experiment, row, task])
                 for task in one["task"].split(" + ")
-                for name, (experiment, row) in claims[one["id"]].cells.items()
+                for name, (experiment, row) in named[one["id"]].items()
             ]
-            text = f"{one['source']}: {one['text']}"
-            lines.append([text, one["task"], one["verdict"], _counts(used), _with_intervals(one, used)])
-    return grid(lines)
+            line = f"- {one['task']}, {_counts(used)}: {_verdict(one)}. {_with_intervals(one, used)}"
+            by_claim.setdefault(f"**{one['text']}** ({one['source']})", []).append(line)
+    return "\n".join("\n".join([text, "", *lines, ""]) for text, lines in by_claim.items())
 
 
 def _counts(used: Iterable[tuple[str, Document]]) -> str:
     """Return with how many seeds the cells of a claim were measured; a study has three."""
     counts = sorted({cell["n_seeds"] for _, cell in used}) or [ENOUGH]
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return _seeds(counts[0]) if len(counts) == 1 else f"{counts[0]} to {_seeds(counts[-1])}"
 
 
 def _with_intervals(claim: Document, used: Iterable[tuple[str, Document]]) -> str:
     """Return the numbers of a claim, with the 95 % interval behind each attack success that it names."""
-    text = str(claim["numbers"])
+    text = EARLY.sub("", claim["numbers"])
     for name, cell in used:
         success = cell["measured"]["attack_success"]
         if success["interval"]:

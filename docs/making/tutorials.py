@@ -113,8 +113,9 @@ def _typed(commands: str) -> str:
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     root = Path(__file__).parents[2]
     quiet = {"FLWR_TELEMETRY_ENABLED": "0", "RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "1"}
+    quiet["RAY_worker_niceness"] = "0"  # Ray's own 15 starves its workers on a busy machine
     done = subprocess.run(
-        ["bash", "-ec", commands],
+        ["bash", "-eo", "pipefail", "-c", commands],
         env={**os.environ, **quiet, "PATH": tools, "PYTHONPATH": str(root), "COLUMNS": "100"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -29,13 +29,13 @@ from holdfast.files import load_tensors, save_tensors
 
 rng = np.random.default_rng(0)
 model = {"layer.weight": rng.normal(size=(300, 200)).astype(np.float32)}
-save_tensors(model, Path("global.safetensors"))
+save_tensors("global.safetensors", model)
 Path("clients").mkdir()
 for number in range(10):
     step = -5.0 if number < 2 else 0.1
     noise = 0.01 * rng.normal(size=(300, 200)).astype(np.float32)
     sent = {"layer.weight": model["layer.weight"] + np.float32(step) + noise}
-    save_tensors(sent, Path(f"clients/site-{number}.safetensors"))
+    save_tensors(f"clients/site-{number}.safetensors", sent)
 
 # %% [bash]
 # holdfast aggregate clients/*.safetensors --base global.safetensors --rule median --workers ray --out next.safetensors

@@ -80,9 +80,10 @@ def test_checks_of_ours_are_left_to_the_page_of_all_claims():
 def test_a_claim_carries_its_seeds_and_the_interval_of_every_attack_success():
     cells = [cell("FedAvg", 0.5, 0.5, 0.5), cell("Invariant", 0.5)]
     one = claim("holds", "FedAvg Acc 50.0%, ASR 50.0%; Invariant Acc 50.0%, ASR 50.0%")
-    (row,) = findings.claims_text(document(*cells, claims=[one])).splitlines()[2:]
     numbers = "FedAvg Acc 50.0%, ASR 50.0% [25, 100]; Invariant Acc 50.0%, ASR 50.0%"
-    assert row == f"| Section 1: It holds. | digits | holds | 1 to 3 | {numbers} |"
+    text, line = findings.claims_text(document(*cells, claims=[one])).split("\n\n")
+    assert text == "**It holds.** (Section 1)"
+    assert line == f"- digits, 1 to 3 seeds: **holds**. {numbers}\n"
 
 
 def test_claims_without_numbers_are_listed_with_their_tasks():

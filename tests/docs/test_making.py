@@ -134,7 +134,8 @@ def test_cells_are_text_python_commands_files_and_pages_and_all_run_in_one_folde
     script = tmp_path / "how.py"
     script.write_text(
         "# %% [markdown]\n# # How\n\n# %% [file] sub/tool.py\n\n# %% [bash]\n# python tool.py > page.html\n"
-        "# cat page.html\n\n# %% [page] page.html\n# What was made\n\n# %%\nfrom pathlib import Path\nprint(Path('page.html').read_text())\n"
+        "# cat page.html\n\n# %% [page] page.html\n# What was made\n\n# %%\nfrom pathlib import Path\n"
+        "print(Path('page.html').read_text())\n"
         "\n# %%\nassert True\n"
     )
     ran = run(script)
