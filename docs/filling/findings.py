@@ -126,7 +126,7 @@ def counted_text(found: Document) -> str:
 
 
 def claims_text(found: Document) -> str:
-    """Return every measured claim, and by task its verdict, seeds and numbers, attack success with intervals."""
+    """Return every measured claim, and by task its seeds, its verdict, and its numbers with intervals."""
     cells = {
         (one["name"], cell["row"], cell["task"]): cell
         for one in found["experiments"]

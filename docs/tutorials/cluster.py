@@ -10,7 +10,7 @@
 # `pip install '.[sim,ray]'`, then add `--workers ray` to `reproduce`. At an address it is `--workers ray://host:10001`:
 
 # %% [bash]
-# holdfast reproduce table4 --tasks phishing --scale smoke --workers ray --out on-ray | tail -n 8
+# holdfast reproduce table4 --tasks phishing --scale smoke --workers ray --out on-ray | tail -n 1
 
 # %% [markdown]
 # The machines need no disk in common. Results travel back as they finish, into the folder on this machine, and whatever is lost
