@@ -63,7 +63,7 @@ def test_what_the_certificate_says_of_our_rules(rule):
     noted = tuple(clause.name for clause in certificate.clauses if clause.verdict == "note")
     held = certificate["collusion"].numbers
     found = (certificate.failures, noted, (held["of_10"], held["of_20"]))
-    assert found == OURS[rule.name], str(certificate)
+    assert found == OURS.get(rule.name), f"{rule.name}: {found}\n{certificate}"
 
 
 def test_plain_averaging_is_called_by_its_name():
