@@ -56,7 +56,9 @@ def _cell(cell: Document | None) -> str:
         return f"not measured{paper}"
     accuracy, success = cell["measured"]["accuracy"], cell["measured"]["attack_success"]
     own = _rates({"accuracy": accuracy["mean"], "attack_success": success["mean"]})
-    few = f"*preliminary: {_seeds(cell['n_seeds'])}*" if cell["n_seeds"] < ENOUGH else _interval(success)
+    few = (
+        f"*preliminary:{NARROW}{_seeds(cell['n_seeds'])}*" if cell["n_seeds"] < ENOUGH else _interval(success)
+    )
     return f"{own}<br>{few}{paper}"
 
 
@@ -74,7 +76,7 @@ def _share(number: float, digits: int) -> str:
 
 
 def _seeds(count: int) -> str:
-    return "1 seed" if count == 1 else f"{count} seeds"
+    return f"{count}{NARROW}seed{'s' * (count != 1)}"
 
 
 def last_ten_text(found: Document, task: str = "cifar10") -> str:

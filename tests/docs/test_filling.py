@@ -68,7 +68,7 @@ def test_what_is_printed_of_another_task_does_not_stand_beside_ours():
     ],
 )
 def test_verdicts_stand_under_their_task(one, shown):
-    (row,) = findings.verdicts_text(document(claims=[one])).splitlines()[2:]
+    (row,) = findings.verdicts_text(document(claims=[one])).replace("&nbsp;", " ").splitlines()[2:]
     assert row == f"| It holds. (Section 1) |  | {shown} |  |  |  |"
 
 
@@ -81,7 +81,7 @@ def test_a_claim_carries_its_seeds_and_the_interval_of_every_attack_success():
     cells = [cell("FedAvg", 0.5, 0.5, 0.5), cell("Invariant", 0.5)]
     one = claim("holds", "FedAvg Acc 50.0%, ASR 50.0%; Invariant Acc 50.0%, ASR 50.0%")
     numbers = "FedAvg Acc 50.0%, ASR 50.0% [25, 100]; Invariant Acc 50.0%, ASR 50.0%"
-    text, line = findings.claims_text(document(*cells, claims=[one])).split("\n\n")
+    text, line = findings.claims_text(document(*cells, claims=[one])).replace("&nbsp;", " ").split("\n\n")
     assert text == "**It holds.** (Section 1)"
     assert line == f"- digits, 1 to 3 seeds: **holds**. {numbers}\n"
 
