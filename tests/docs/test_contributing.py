@@ -2,11 +2,12 @@
 
 import doctest
 import re
-import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from ..pages import blocks
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "CONTRIBUTING.md"
@@ -14,8 +15,8 @@ pytestmark = pytest.mark.skipif(not GUIDE.exists(), reason="no guide beside the 
 
 
 def example():
-    (code,) = re.findall(r"^   ```python\n(.*?)^   ```$", GUIDE.read_text(encoding="utf-8"), re.M | re.S)
-    return textwrap.dedent(code)
+    (block,) = blocks(GUIDE, "python")
+    return block.text
 
 
 def test_the_example_is_a_rule_that_returns_what_it_says():
@@ -29,7 +30,8 @@ def test_the_example_is_a_rule_that_returns_what_it_says():
 
 
 def test_a_rule_that_is_there_stands_in_every_place_that_the_guide_names():
-    places = re.findall(r"^   \| `([\w/.]+)` \|", GUIDE.read_text(encoding="utf-8"), re.M)
+    _, _, told = GUIDE.read_text(encoding="utf-8").partition("## Adding a rule")
+    places = re.findall(r"^\| `([\w/.]+\.\w+)` \|", told, re.M)
     assert len(places) == 9
     for place in places:
         path = ROOT / place.replace("NAME", "norm_clipping")
