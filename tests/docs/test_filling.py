@@ -1,5 +1,8 @@
 """What is filled into pages: the main table, the verdicts, claims with their seeds and intervals."""
 
+import doctest
+from importlib import import_module
+
 import pytest
 from filling import findings, watched
 
@@ -110,3 +113,10 @@ def test_the_worst_attack_on_a_defence_is_named():
     ]
     (row,) = watched.worst_text([{"name": "hiding", "cells": cells}]).splitlines()[2:3]
     assert row == f"| **{ROW}** | 0.30 (sleeper) | 0.20 | 0.30 (sleeper) | 0.20 |"
+
+
+@pytest.mark.parametrize("name", ["fill", "filling.grid", "making.stored", "making.tutorials"])
+def test_the_examples_of_what_makes_the_pages_hold(name):
+    found = doctest.testmod(import_module(name))
+    assert found.attempted > 0
+    assert found.failed == 0
