@@ -34,8 +34,8 @@
 # python app.py 2> /dev/null
 
 # %% [markdown]
-# The watch listens before anything is applied, so the model stays at its start at first. Then it has seen who pushes
-# together, and these have no say any more.
+# At first the watch only listens. In round 5 it has seen who pushes together: these have no say any more, and the model goes back
+# to its start once, so that nothing of theirs is left in it.
 #
 # ## Who was it?
 #

@@ -161,6 +161,7 @@ def test_pages_from_disk_are_searched_and_fit_a_phone_in_both_schemes(site, chro
         context.close()
     page = chromium.new_context(viewport={"width": 1280, "height": 900}, offline=True).new_page()
     page.goto((site / "index.html").as_uri())
+    assert "who keeps it out" in page.frame_locator("iframe.shown").locator("h1").inner_text(timeout=60_000)
     page.click(".md-search__input")
     page.keyboard.type("rewind")
     page.wait_for_selector(".md-search-result__item", timeout=60_000)
