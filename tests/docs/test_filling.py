@@ -4,6 +4,8 @@ import doctest
 from importlib import import_module
 
 import pytest
+
+pytest.importorskip("filling", reason="no docs beside the tests")
 from filling import findings, watched
 
 ROW = "Watch, Krum, trimmed mean"
