@@ -30,6 +30,14 @@ class Kind(StrEnum):
 
 INDENT = 4
 
+#: How a list of names is headed.
+HEADS = {
+    Kind.TASKS: "tasks to train on",
+    Kind.ATTACKS: "backdoors and other parts of attacks, joined by +",
+    Kind.DEFENCES: "defences",
+    Kind.WATCHES: "watches, which may stand before any defence",
+}
+
 #: How the names are used.
 USES = {
     Kind.TASKS: "holdfast run {} --set batch_size=32",
@@ -40,16 +48,20 @@ USES = {
 
 
 def list_command(
-    kind: Annotated[Kind | None, typer.Argument(help="What to list; of a file, by default all.")] = None,
+    kind: Annotated[
+        Kind | None,
+        typer.Argument(
+            metavar="[KIND]",
+            help=f"One of {', '.join(Kind)}, with all settings. By default the names of all of them.",
+        ),
+    ] = None,
     own: Annotated[
         str | None,
         typer.Option("--from", metavar="FILE", help="List what a Python file of your own holds: mine.py."),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show all tasks, attacks, defences or watches, with every setting and its default."""
-    if kind is None and own is None:
-        raise typer.BadParameter(f"name one of {', '.join(Kind)}, or a file with --from", param_hint="KIND")
+    """Show all tasks, attacks, defences and watches; of one kind, with every setting and its default."""
     with errors_shown():
         from ..lab.catalogue import list_choices
         from ..lab.own import load_own
@@ -62,6 +74,26 @@ def list_command(
         typer.echo(json.dumps(told if kind is None else told[kind.value], indent=2))
         return
     console = Console(highlight=False)
+    if kind is None and held is None:
+        _print_names(console, found)
+    else:
+        _print_settings(console, found, own)
+
+
+def _print_names(console: Console, found: "dict[Kind, list[Choice]]") -> None:
+    """Print the names of every kind, and how to see more of them."""
+    for kind, entries in found.items():
+        names = list(dict.fromkeys(entry.name for entry in entries))  # some exist once per task
+        console.print(
+            f"{len(names)} {HEADS[kind]}" if len(names) > 1 else HEADS[kind].capitalize(), style="bold"
+        )
+        console.print(Padding("\n".join(_filled(names, console.width - INDENT)), (0, 0, 1, INDENT)))
+    console.print(f"With settings, papers and examples: holdfast list {'|'.join(found)}", soft_wrap=True)
+    console.print("For example: holdfast run phishing --attack edge-case --defence invariant", soft_wrap=True)
+
+
+def _print_settings(console: Console, found: "dict[Kind, list[Choice]]", own: str | None) -> None:
+    """Print every name with what is behind it, its paper and its settings, and an example."""
     for one, entries in found.items():
         if entries and len(found) > 1:
             console.print(f"{one.value.capitalize()}:\n")
@@ -69,7 +101,7 @@ def list_command(
             console.print(_shown(entry, console.width), "")
     if not any(found.values()):
         console.print(f"{own} holds none: no Task, Attack, Defence or rule.", markup=False)
-    elif held is None:
+    elif own is None:
         for one, entries in found.items():
             console.print(f"For example: {USES[one].format(entries[0].name)}", soft_wrap=True)
     else:
@@ -78,10 +110,9 @@ def list_command(
 
 def _shown(entry: "Choice", width: int) -> Group:
     """Return a name, what is behind it, its paper, and its settings, none of them broken at a line's end."""
-    head = Text(f" {entry.name} ", style="bold")
+    lines = [Text(f" {entry.name} ", style="bold"), Text(entry.what)]
     if entry.tasks:
-        head.append(f" on {', '.join(entry.tasks)}", style="not bold dim")
-    lines = [head, Text(entry.what)]
+        lines.insert(1, Text(f"on {', '.join(entry.tasks)}", style="dim"))
     if entry.paper:
         lines.append(Text(entry.paper, style="dim"))
     pairs = [f"{name} = {_spelt(value)}" for name, value in entry.settings.items()]

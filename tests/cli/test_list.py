@@ -1,5 +1,6 @@
 import inspect
 import json
+import re
 
 import pytest
 
@@ -87,6 +88,17 @@ def test_the_table_has_a_line_for_each_and_an_example(kind):
         assert all(f"{name} = " in output for name in entry["settings"])
         assert entry["paper"] in output
     assert "For example: holdfast run" in output
+
+
+def test_without_a_kind_every_name_of_every_kind_is_listed_once():
+    output = holdfast("list").output
+    names = re.findall(r"[\w-]+(?=,| *$)", output.partition("With settings")[0], re.M)
+    told = json.loads(holdfast("list", "--json").stdout)
+    assert list(told) == ["tasks", "attacks", "defences", "watches"]
+    for kind, entries in told.items():
+        assert entries == list_choices(kind)
+        assert {names.count(entry["name"]) for entry in entries} == {1}
+        assert kind in output.rpartition("holdfast list ")[2]
 
 
 def test_every_rule_is_listed_with_its_paper():

@@ -34,6 +34,10 @@ def test_a_list_fits_and_has_every_name_whole(kind):
         assert f" {choice.name} " in text
 
 
+def test_the_list_of_all_names_fits():
+    assert too_wide(shown("list").partition("With settings")[0]) == []
+
+
 def test_the_list_of_data_sets_fits_and_has_every_name_and_address_whole(tmp_path):
     text = shown("data", "list", "--data", tmp_path)
     assert too_wide(text) == []
