@@ -23,7 +23,7 @@ from . import (
 )
 from .demo import demo
 from .shown import ENDINGS
-from .suggesting import Commands
+from .suggesting import Commands, spelt_as_here
 
 __all__ = ["app"]
 
@@ -32,7 +32,7 @@ app = typer.Typer(
     help="Federated training that holds fast against backdoors.",
     epilog=ENDINGS,
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": spelt_as_here},
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # a tracker's token may be among them
 )

@@ -25,7 +25,11 @@ def compare_command(
     attack: options.OneAttack = None,
     defences: Annotated[
         str,
-        typer.Option("--defences", "--defenses", help="Defences, separated by commas: RULE or WATCH+RULE."),
+        typer.Option(
+            "--defences",
+            show_default="fedavg, trimmed_mean and invariant",
+            help="Defences, separated by commas: RULE or WATCH+RULE.",
+        ),
     ] = "fedavg,trimmed_mean,invariant",
     watch: options.Watch = None,
     seeds: Annotated[

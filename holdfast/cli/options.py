@@ -50,9 +50,7 @@ OneAttack = Annotated[
 ]
 DefenceName = Annotated[
     str,
-    typer.Option(
-        "--defence", "--defense", help="The server's rule, or WATCH+RULE; see 'holdfast list defences'."
-    ),
+    typer.Option("--defence", help="The server's rule, or WATCH+RULE; see 'holdfast list defences'."),
 ]
 Watch = Annotated[
     str | None,
@@ -69,9 +67,7 @@ LedgerOut = Annotated[
 Ledger = Annotated[Path, typer.Option("--ledger", help="The ledger of the federation, a .db file.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="A setting, such as tau=0.6 or invariant.tau=0.6. Repeatable."
-    ),
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as tau=0.6 or sgd.lr=0.1. Repeatable."),
 ]
 Rounds = Annotated[int | None, typer.Option(help="Number of rounds.")]
 Clients = Annotated[int | None, typer.Option(help="Number of clients.")]

@@ -24,9 +24,7 @@ def probe_command(
     attack: options.OneAttack = None,
     defences: Annotated[
         str | None,
-        typer.Option(
-            "--defences", "--defenses", help="Rules, separated by commas; by default all that holdfast has."
-        ),
+        typer.Option("--defences", help="Rules, separated by commas; by default all that holdfast has."),
     ] = None,
     after: Annotated[
         int | None,

@@ -45,9 +45,11 @@ def reproduce_command(
     workers: Workers = None,
     tasks: Tasks = None,
     device: options.Device = "cpu",
-    keep_models: Annotated[bool, typer.Option(help="Keep the final model of every run.")] = False,
+    keep_models: Annotated[
+        bool, typer.Option("--keep-models", help="Keep the final model of every run.")
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option(help="Show what is missing and how long it takes; run nothing.")
+        bool, typer.Option("--dry-run", help="Show what is missing and how long it takes; run nothing.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:

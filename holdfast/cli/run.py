@@ -43,17 +43,17 @@ def run_command(
         list[str] | None,
         typer.Option(
             "--track",
-            metavar="TRACKER[:WHERE]",
-            help="Also log to tensorboard[:FOLDER], mlflow[:URI] or wandb[:PROJECT]. Repeatable.",
+            metavar="TRACKER",
+            help="Also log to tensorboard, mlflow or wandb; with a place, such as mlflow:URI. Repeatable.",
         ),
     ] = None,
-    twin: Annotated[
+    alone: Annotated[
         bool,
         typer.Option(
-            "--unattacked/--no-unattacked",
-            help="Also train without attackers: the verdict compares with that.",
+            "--no-unattacked",
+            help="Do not train without attackers, too; the verdict has nothing to compare with then.",
         ),
-    ] = True,
+    ] = False,
     ledger: options.LedgerOut = None,
     as_json: options.Json = False,
 ) -> None:
@@ -78,7 +78,7 @@ def run_command(
         with options.progress("rounds", run.task.n_rounds, quiet=as_json) as show, resuming:
             for result in results:
                 show(result.n_done, _news(result))
-        if twin and run.attack.n_malicious:
+        if run.attack.n_malicious and not alone:
             _train_unattacked(run, runs_folder(out), device=device, quiet=as_json)
         typed = typed_as(
             task,

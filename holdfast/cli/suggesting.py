@@ -1,4 +1,4 @@
-"""Commands that say what was meant when one is misspelt."""
+"""Commands that say what was meant when one is misspelt, and take the American spelling."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from typer.core import TyperGroup
 
 from .._support.lookup import nearest
 
-__all__ = ["Commands"]
+__all__ = ["Commands", "spelt_as_here"]
 
 
 class Commands(TyperGroup):
@@ -19,3 +19,12 @@ class Commands(TyperGroup):
             hint = hint[:1].upper() + hint[1:]
             ctx.fail(f"There is no command {args[0]!r}. {hint}There are: {', '.join(self.commands)}")
         return super().resolve_command(ctx, args)
+
+
+def spelt_as_here(word: str) -> str:
+    """Return the name of an option or command with the spelling that the options here have.
+
+    >>> spelt_as_here("defenses")
+    'defences'
+    """
+    return word.replace("defense", "defence")

@@ -18,3 +18,9 @@ def test_help_says_what_a_command_does_without_its_docstrings_example(words):
     assert result.exit_code == 0
     assert ">>>" not in result.output
     assert "Options" in result.output
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("words", [(), *commands()], ids=" ".join)
+def test_help_cuts_no_name(words, columns):
+    assert "…" not in CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": str(columns)}).output
