@@ -14,12 +14,22 @@ __all__ = [
     "check_whole",
     "checked_alpha",
     "checked_tau",
+    "counted",
     "is_number",
     "largest_minority",
     "trim_count",
     "votes_needed",
     "whole_share",
 ]
+
+
+def counted(n: int, thing: str) -> str:
+    """Return how many things there are, in words.
+
+    >>> counted(1, "round"), counted(0, "round"), counted(1200, "line")
+    ('1 round', '0 rounds', '1200 lines')
+    """
+    return f"{n} {thing}{'s' * (n != 1)}"
 
 
 def trim_count(alpha: float, n_clients: int) -> int:

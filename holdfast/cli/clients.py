@@ -2,16 +2,18 @@
 
 import getpass
 import json
-from collections.abc import Callable, Iterator, Sequence
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._support.counting import counted
 from .._support.printable import printable
 from ..errors import InputError
 from . import options
+from .clients_shown import client_history, client_table
 from .shown import Ending, errors_shown
 from .suggesting import Commands
 
@@ -26,8 +28,6 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
 )
-
-N_SHOWN = 20  # rounds of a client's history
 
 Client = Annotated[str, typer.Argument(metavar="CLIENT", help="The client's id, as 'clients list' shows it.")]
 Why = Annotated[str, typer.Option(help="The reason, for the ledger and the audit log.")]
@@ -63,9 +63,12 @@ def list_command(
         return
     last = about["last"]["round"] if about["last"] else 0
     counts = ", ".join(f"{about[f'n_{name}']} {name}" for name in ("expelled", "suspected", "banned"))
-    typer.echo(f"{about['banner']}: {last} rounds, {about['n_clients']} clients, {counts}")
-    for line in _table(found):
+    typer.echo(f"{counted(last, 'round')}, {counted(about['n_clients'], 'client')}: {counts}")
+    for line in client_table(found):
         typer.echo(line)
+    typer.echo(
+        f"More about one: {shlex.join(['holdfast', 'clients', 'show', 'CLIENT', '--ledger', str(ledger)])}"
+    )
 
 
 @app.command("show")
@@ -79,7 +82,7 @@ def show_command(client: Client, ledger: options.Ledger, as_json: options.Json =
     if as_json:
         typer.echo(json.dumps(found))
         return
-    for line in _told(found):
+    for line in client_history(found):
         typer.echo(line)
 
 
@@ -133,7 +136,8 @@ def rewind_command(
             raise InputError(f"no ledger at {ledger}")
         with open_ledger(ledger) as opened:
             undone = rewind(opened, checkpoint, to=to, why=why)
-    typer.echo(f"{checkpoint} is that of round {to}; {len(undone)} rounds after it no longer count")
+    undone_rounds = counted(len(undone), "round")
+    typer.echo(f"{checkpoint} is that of round {to} now. Marked as undone: {undone_rounds} after it")
 
 
 def _decide(action: "Action", client: str, ledger: Path, why: str, by: str | None) -> None:
@@ -183,57 +187,3 @@ def _is_shown(one: dict[str, Any], only: Shown) -> bool:
         Shown.DROPPED: one["n_dropped"] > 0,
     }
     return shown[only]
-
-
-def _table(clients: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a head and one line per client."""
-    columns: dict[str, Callable[[dict[str, Any]], object]] = {
-        "standing": lambda one: one["standing"] or "-",
-        "since": lambda one: one["since"] or "-",
-        "faction": lambda one: one["faction"] or "-",
-        "decided": _decision,
-        "used": lambda one: one["n_used"],
-        "dropped": lambda one: one["n_dropped"],
-        "last": lambda one: one["last_round"] or "-",
-        "length": lambda one: _number(one["norm"], ".3g"),
-        "trimmed": lambda one: _number(one["trimmed"], ".0%"),
-        "opposed": lambda one: _number(one["opposed"], ".0%"),
-    }
-    rows = [
-        [printable(one["id"], limit=40), *(str(cell(one)) for cell in columns.values())] for one in clients
-    ]
-    table = [["client", *columns], *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    for row in table:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def _told(client: dict[str, Any]) -> Iterator[str]:
-    """Yield a client's history, as an operator reads it."""
-    yield f"client {printable(client['id'])}: {client['standing'] or 'no verdict'}, {_decision(client)}"
-    yield f"  first heard in round {client['first_round']}, last in {client['last_round']}"
-    yield f"  used {client['n_used']} times, dropped {client['n_dropped']} times"
-    for one in client["standings"]:
-        alarm = _number(one["false_alarm"], ".2g")
-        faction = f", votes with faction {one['faction']}" if one["faction"] else ""
-        yield f"  from round {one['round']}: {one['standing']}{faction}, false alarm {alarm}"
-    for one in client["decisions"]:
-        why = f": {one['why']}" if one["why"] else ""
-        yield f"  after round {one['round']}: {one['action']} by {one['by']}{why}"
-    for one in client["entries"][-N_SHOWN:]:
-        fate = "used" if one["used"] else one["reason"] or "heard"
-        measured = {"length": ("norm", ".3g"), "cosine": ("cosine", ".2f")}
-        measured |= {"trimmed": ("trimmed", ".0%"), "opposed": ("opposed", ".0%")}
-        numbers = [f"{title} {_number(one[name], spec)}" for title, (name, spec) in measured.items()]
-        known = f", {', '.join(numbers)}" if one["norm"] is not None else ""
-        twin = one["duplicate_of"]
-        same = "" if twin is None else f", the same as client {printable(twin)} sent"
-        yield f"  round {one['round']}: {fate}{known}{same}"
-
-
-def _decision(one: dict[str, Any]) -> str:
-    return "banned" if one["banned"] else "pardoned" if one["pardoned"] else "-"
-
-
-def _number(value: float | None, spec: str) -> str:
-    return "-" if value is None else format(value, spec)

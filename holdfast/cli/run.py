@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from .._support.counting import counted
 from .._support.writable import check_writable_folder
 from . import options
 from .shown import errors_shown, same_command, stopping
@@ -158,7 +159,7 @@ def _show(run: "Run", result: "Result", folder: Path, console: Console) -> None:
     attackers = "nobody attacks"
     if run.attack.n_malicious:
         attackers = f"{run.attack.n_malicious} of {run.task.n_clients} clients attack ({run.attack.name})"
-    rounds = f"{run.task.n_rounds} round{'s' * (run.task.n_rounds != 1)}"
+    rounds = counted(run.task.n_rounds, "round")
     console.print(
         f"[bold]{run.task.name}[/bold], {rounds}, seed {run.seed}: "
         f"{attackers}; the server uses [bold]{run.defence.aggregate}[/bold]"

@@ -11,6 +11,7 @@ from typing import Any
 
 from flwr.supercore import log as flower_log
 
+from .._support.counting import counted
 from .._support.locks import held
 from .._support.printable import printable
 from ..errors import HoldfastError, InputError
@@ -85,7 +86,9 @@ class Desk:
                 log.warning("%s has another model after round %d than the checkpoint", self.path, after)
             undone = self._ledger.begin(after=after, source="flower", **facts)
             if undone:
-                log.warning("%s: %d rounds after round %d no longer count", self.path, len(undone), after)
+                log.warning(
+                    "%s: marked as undone: %s after round %d", self.path, counted(len(undone), "round"), after
+                )
             self._standings = {
                 one["id"]: one["standing"] for one in self._ledger.clients() if one["standing"]
             }

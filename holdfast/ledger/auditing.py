@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .._support.counting import counted
 from .._support.printable import printable
 from .chain import START, audit_files, hash_of
 from .entries import as_id
@@ -40,9 +41,9 @@ class Audit:
     def __str__(self) -> str:
         """Return one line, and one per problem."""
         if self.holds:
-            return f"the audit log of {self.n_lines} lines holds; its head is {self.head}"
+            return f"the audit log of {counted(self.n_lines, 'line')} holds; its head is {self.head}"
         problems = "".join(f"\n  {problem}" for problem in self.problems)
-        return f"the audit log of {self.n_lines} lines does NOT hold:{problems}"
+        return f"the audit log of {counted(self.n_lines, 'line')} does NOT hold:{problems}"
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._support.counting import counted
 from .._support.printable import printable
 from ..watching import Verdicts
 
@@ -33,7 +34,9 @@ def suspects_in_runs(runs: Sequence[Document]) -> str:
     if len(watched) == 1:
         n_heard = len(watched[0]["watch"]["hearings"])
         listened = (
-            f" In the first {n_heard} rounds, its hearing, the model stayed as it was." if n_heard else ""
+            f" During its hearing, the first {counted(n_heard, 'round')}, the model stayed as it was."
+            if n_heard
+            else ""
         )
         return f"The watch accused {_found(watched[0])}.{listened}"
     n_found, n_true = (sum(own) for own in zip(*map(_counts, watched), strict=True))

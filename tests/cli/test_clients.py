@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from holdfast.cli.clients_shown import client_table
 from holdfast.cli.commands import app
 from holdfast.ledger import open_ledger, verify
 
@@ -28,26 +29,65 @@ def run(*args, code=0):
 
 def test_the_list_says_how_everybody_stands(path):
     said = run("clients", "list", "--ledger", path).splitlines()
-    assert said[0] == "expelled: 4 rounds, 4 clients, 1 expelled, 0 suspected, 0 banned"
+    assert said[0] == "4 rounds, 4 clients: 1 expelled, 0 suspected, 0 banned"
     assert said[1].split() == [
-        *("client", "standing", "since", "faction", "decided", "used", "dropped", "last", "length"),
-        *("trimmed", "opposed"),
+        *(
+            "client",
+            "standing",
+            "since",
+            "faction",
+            "used",
+            "dropped",
+            "length",
+            "trimmed",
+            "opposed",
+            "last",
+        ),
     ]
-    assert said[-1].split() == ["eve", "expelled", "3", "1", "-", "2", "2", "4", "-", "-", "-"]
-    assert [
-        line.split()[0] for line in run("clients", "list", "--ledger", path, "--only", "named").splitlines()
-    ] == [
-        "expelled:",
-        "client",
-        "eve",
-    ]
+    assert said[2].split() == ["eve", "expelled", "3", "1", "2", "2", "-", "-", "-", "4"]
+    assert said[-1] == f"More about one: holdfast clients show CLIENT --ledger {path}"
+    named = run("clients", "list", "--ledger", path, "--only", "named").splitlines()
+    assert [line.split()[0] for line in named[1:-1]] == ["client", "eve"]
     found = json.loads(run("clients", "list", "--ledger", path, "--json"))
     assert [one["id"] for one in found["clients"]] == [7, "7", "bob", "eve"]
 
 
+def client(id, standing="clear", **more):
+    empty = dict.fromkeys(("since", "faction", "norm", "trimmed", "opposed", "last_round"))
+    counts = {"n_used": 1, "n_dropped": 0, "banned": False, "pardoned": False}
+    return {"id": id, "standing": standing, **empty, **counts, **more}
+
+
+def test_the_most_suspicious_stand_first_and_ids_are_counted_as_numbers():
+    clients = [
+        client(10),
+        client(9),
+        client("n2", "suspected"),
+        client(3, n_dropped=1),
+        client(4, "expelled"),
+    ]
+    clients.append(client(5, banned=True))
+    rows = [line.split() for line in client_table(clients)]
+    assert [row[0] for row in rows] == ["client", "5", "4", "n2", "3", "9", "10"]
+    assert rows[0] == ["client", "standing", "decided", "used", "dropped"]  # nobody has anything else
+    assert [row[2] for row in rows[1:3]] == ["banned", "-"]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_on_a_narrow_terminal_the_first_columns_are_shown(columns, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    known = {"since": 3, "faction": 1, "norm": 0.25, "trimmed": 0.5, "opposed": 0.25, "last_round": 9}
+    lines = list(client_table([client(2**63 + number, "expelled", **known) for number in range(3)]))
+    assert max(map(len, lines)) <= columns
+    assert lines[1].startswith(f"{2**63}  expelled")
+    assert ("opposed" in lines[0]) == (columns > 80)
+
+
 def test_one_client_is_shown_with_its_history(path):
     said = run("clients", "show", "eve", "--ledger", path)
-    assert "client eve: expelled" in said
+    assert said.startswith("client eve: expelled\n")
+    assert "used in 2 rounds, dropped in 2 rounds" in said
     assert "from round 3: expelled, votes with faction 1, false alarm 0.002" in said
     assert "round 2: used, length 4, cosine 0.90, trimmed 25%, opposed 12%" in said
     assert "round 4: expelled since round 3" in said

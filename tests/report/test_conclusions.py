@@ -118,7 +118,7 @@ def test_whom_the_watch_accused_is_told_with_those_it_wronged(since, n_wronged, 
 
 def test_a_model_that_did_not_move_at_first_is_explained():
     told = suspects_in_runs([watched({}, [0], hearings=[1, 2, 3])])
-    assert told.endswith("In the first 3 rounds, its hearing, the model stayed as it was.")
+    assert told.endswith("During its hearing, the first 3 rounds, the model stayed as it was.")
 
 
 def test_of_several_seeds_the_accused_are_counted():

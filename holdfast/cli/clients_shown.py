@@ -1,0 +1,93 @@
+"""Clients of a federation as lines of text: a table of all, the history of one."""
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .._support.counting import counted
+from .._support.printable import printable
+
+__all__ = ["client_history", "client_table"]
+
+N_SHOWN = 20  # rounds of a client's history
+
+#: The columns beside the client's id, the most important first: a narrow terminal shows the first ones.
+COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "standing": lambda one: one["standing"] or "-",
+    "decided": lambda one: _decision(one) or "-",
+    "since": lambda one: str(one["since"] or "-"),
+    "faction": lambda one: str(one["faction"] or "-"),
+    "used": lambda one: str(one["n_used"]),
+    "dropped": lambda one: str(one["n_dropped"]),
+    "length": lambda one: _number(one["norm"], ".3g"),
+    "trimmed": lambda one: _number(one["trimmed"], ".0%"),
+    "opposed": lambda one: _number(one["opposed"], ".0%"),
+    "last": lambda one: str(one["last_round"] or "-"),
+}
+
+
+def client_table(clients: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a head and one line per client, the most suspicious first.
+
+    Columns that say nothing of anybody are left out; so are the last ones where a terminal has no room.
+    """
+    clients = sorted(clients, key=_rank)
+    columns = [["client", *(printable(one["id"], limit=40) for one in clients)]]
+    for title, cell in COLUMNS.items():
+        cells = [cell(one) for one in clients]
+        if set(cells) != {"-"}:
+            columns.append([title, *cells])
+    widths = [max(map(len, column)) for column in columns]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sum(widths) + 2 * len(widths)
+    while len(widths) > 2 and sum(widths) + 2 * (len(widths) - 1) > room:
+        widths.pop()
+    for row in zip(*columns, strict=True):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
+
+
+def client_history(client: dict[str, Any]) -> Iterator[str]:
+    """Yield what is known of a client, as an operator reads it."""
+    stands = ", ".join(filter(None, (client["standing"] or "no verdict", _decision(client))))
+    yield f"client {printable(client['id'])}: {stands}"
+    yield f"  first heard in round {client['first_round']}, last in {client['last_round']}"
+    used, dropped = (counted(client[name], "round") for name in ("n_used", "n_dropped"))
+    yield f"  used in {used}, dropped in {dropped}"
+    for one in client["standings"]:
+        alarm = _number(one["false_alarm"], ".2g")
+        faction = f", votes with faction {one['faction']}" if one["faction"] else ""
+        yield f"  from round {one['round']}: {one['standing']}{faction}, false alarm {alarm}"
+    for one in client["decisions"]:
+        why = f": {one['why']}" if one["why"] else ""
+        yield f"  after round {one['round']}: {one['action']} by {one['by']}{why}"
+    for one in client["entries"][-N_SHOWN:]:
+        yield f"  round {one['round']}: {_entry(one)}"
+
+
+def _entry(one: dict[str, Any]) -> str:
+    """Return what became of a client's update in a round, and what was measured of it."""
+    fate = "used" if one["used"] else one["reason"] or "heard"
+    measured = {"length": ("norm", ".3g"), "cosine": ("cosine", ".2f")}
+    measured |= {"trimmed": ("trimmed", ".0%"), "opposed": ("opposed", ".0%")}
+    numbers = [f"{title} {_number(one[name], spec)}" for title, (name, spec) in measured.items()]
+    known = f", {', '.join(numbers)}" if one["norm"] is not None else ""
+    twin = one["duplicate_of"]
+    same = "" if twin is None else f", the same as client {printable(twin)} sent"
+    return f"{fate}{known}{same}"
+
+
+def _rank(one: dict[str, Any]) -> tuple[int, list[tuple[int, str]]]:
+    """Return where a client stands in the table: by how much is held against it, then by its id."""
+    against = (one["banned"], one["standing"] == "expelled", one["standing"] == "suspected", one["n_dropped"])
+    place = next((place for place, is_so in enumerate(against) if is_so), len(against))
+    parts = re.findall(r"\d+|\D+", str(one["id"]))
+    return place, [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def _decision(one: dict[str, Any]) -> str:
+    return "banned" if one["banned"] else "pardoned" if one["pardoned"] else ""
+
+
+def _number(value: float | None, spec: str) -> str:
+    return "-" if value is None else format(value, spec)
