@@ -158,7 +158,7 @@ def test_that_the_monitor_is_gone_is_said_and_that_it_is_back(browse, trained):
     trained.round(1, at=time.time())
     with monitor_process(trained.path, port=urlsplit(url).port):
         says(page, "Live. Round 8 ended", "#status")
-        assert page.locator(".tiles [data-number=round]").inner_text() == "8 round"
+        assert page.locator(".tiles [data-number=round]").inner_text() == "8 rounds"
     refused = [one for one in browse.complaints if LOST.search(one)]
     assert refused == browse.complaints
     browse.complaints.clear()
@@ -196,7 +196,7 @@ def test_rounds_that_are_undone_leave_the_page(browse, trained):
         with open_ledger(trained.path) as ledger:
             ledger.undo(after=3, why="test")
         says(page, "are suspected")
-        assert page.locator(".tiles [data-number=round]").inner_text() == "3 round"
+        assert page.locator(".tiles [data-number=round]").inner_text() == "3 rounds"
         assert "After round 3 of 3" in page.locator(".summary").inner_text()
 
 

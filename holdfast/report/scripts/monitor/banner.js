@@ -1,8 +1,8 @@
 // The verdict in one sentence, what else there is to know, and what to type next.
 
 const TILES = [
-  ["round", "round", ({ last }) => last.round],
-  ["clients", "clients", ({ document }) => document.n_clients],
+  ["round", "round(s)", ({ last }) => last.round],
+  ["clients", "client(s)", ({ document }) => document.n_clients],
   ["expelled", "expelled", ({ count }) => count("expelled")],
   ["suspected", "suspected", ({ count }) => count("suspected")],
   ["banned", "banned", ({ document }) => listed(document.banned).length],
@@ -35,7 +35,7 @@ function makeBanner(place, memory) {
     const watched = memory.isWatched();
     tiles.replaceChildren(...numbers
       .filter(([name, , value]) => value !== null && value !== undefined && (watched || !["expelled", "suspected"].includes(name)))
-      .map(([name, title, value]) => make("li", { class: "number", "data-number": name }, make("b", {}, String(value)), ` ${title}`)));
+      .map(([name, title, value]) => make("li", { class: "number", "data-number": name }, make("b", {}, String(value)), ` ${title.replace("(s)", value === 1 ? "" : "s")}`)));
   }
 
   return { tell };
