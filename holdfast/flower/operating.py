@@ -1,6 +1,7 @@
 """The operator's desk: what a running strategy writes into its ledger, and what it is told to do."""
 
 import logging
+import shlex
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -52,7 +53,7 @@ class Desk:
         on_verdict: OnVerdict | None,
     ) -> None:
         """Check what is set."""
-        self.path = None if ledger is None else Path(ledger)
+        self.path = None if ledger is None else Path(ledger).absolute()  # as an operator has to name it
         self.excluded = dict.fromkeys(_ids(exclude), "excluded by the server")
         self.policy = None if policy is None else read_policy(policy)
         self.on_verdict = on_verdict
@@ -186,12 +187,14 @@ class Desk:
                 ledger.ask({one.client: str(one) for one in fresh}, round=number, deadline=deadline)
         flower_log(
             WARNING,
-            "round %d is held for %s: 'holdfast clients ban' or 'holdfast clients pardon', within %.0f s,"
-            " then: %s",
+            "round %d is held for %s: ban or pardon each within %.0f s, or the policy decides: %s. To ban:"
+            " holdfast clients ban %s --ledger %s",
             number,
             _listed(fresh),
             self.policy.timeout,
             self.policy.otherwise,
+            fresh[0].client,
+            shlex.quote(str(self.path)),
         )
         waiting = {one.client for one in fresh}
         while waiting and time.time() < deadline:

@@ -1,6 +1,7 @@
 """A training with a ledger: what is written of it, what operators decide while it runs, and how it ends."""
 
 import logging
+import shlex
 import threading
 import time
 
@@ -187,9 +188,12 @@ def test_a_held_round_goes_on_once_the_operator_has_decided(path):
 
 
 @pytest.mark.parametrize(("otherwise", "n_used"), [("expel", 25), ("keep", 30), ("stop", 0)])
-def test_when_nobody_answers_the_policy_decides(path, otherwise, n_used):
+def test_when_nobody_answers_the_policy_decides(path, otherwise, n_used, monkeypatch, caplog):
     policy = Policy(on_verdict="ask", timeout=0, otherwise=otherwise)
-    watched(7, ledger=path, policy=policy)
+    monkeypatch.chdir(path.parent)
+    watched(7, ledger=path.name, policy=policy)
+    assert f"or the policy decides: {otherwise}. To ban: holdfast clients ban " in caplog.text
+    assert f" --ledger {shlex.quote(str(path))}" in caplog.text  # from wherever the operator types it
     with open_ledger(path, read_only=True) as ledger:
         decided, last = ledger.decisions(), ledger.rounds()[-1]
     assert {one["by"] for one in decided} == (set() if otherwise == "stop" else {"policy"})
