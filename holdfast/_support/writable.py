@@ -15,13 +15,13 @@ def check_writable_folder(folder: Path) -> None:
     >>> check_writable_folder(Path(tempfile.gettempdir()) / "results" / "runs")
     >>> check_writable_folder(Path(__file__) / "results")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    holdfast.errors.InputError: cannot write to ...: ... is no folder; name another place
+    holdfast.errors.InputError: cannot write to ...: ... is not a folder; name another place
     """
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
         if not nearest.is_dir():
             raise InputError(
-                f"cannot write to {_shown(folder)}: {_shown(nearest)} is no folder; name another place"
+                f"cannot write to {_shown(folder)}: {_shown(nearest)} is not a folder; name another place"
             )
         tempfile.TemporaryFile(dir=nearest).close()
     except OSError as error:

@@ -1,6 +1,7 @@
 """holdfast run: one training under attack, watched round by round."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -109,6 +110,10 @@ def run_command(
         typer.echo(f"{title}: {where}")
     if report is not None:
         typer.echo(f"Written: {report}")
+    if ledger is not None and ledger.exists():
+        typer.echo(
+            f"To see its rounds and clients: {shlex.join(['holdfast', 'monitor', '--ledger', str(ledger)])}"
+        )
     show_conclusion(conclusion, console)
 
 

@@ -30,8 +30,11 @@ def show_conclusion(conclusion: "Conclusion", console: Console) -> None:
     for title, words in told.items():
         line = Text.assemble((f"{title}: ", "bold"), printable(words, limit=LONGEST))
         console.print(Padding(line, (0, 0, 0, 2)))
-    for copied in filter(None, (conclusion.command, conclusion.code)):
-        console.print(f"    {copied}", markup=False, highlight=False, soft_wrap=True)
+    if conclusion.command:
+        console.print(f"    {conclusion.command}", markup=False, highlight=False, soft_wrap=True)
+    if conclusion.code:
+        console.print("  In a server of your own:")
+        console.print(f"    {conclusion.code}", markup=False, highlight=False, soft_wrap=True)
 
 
 def typed_as(

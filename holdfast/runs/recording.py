@@ -63,7 +63,8 @@ def run_and_record(
     check_whole("every", every, at_least=1)
     old, unusable = find_current(run, folder)
     if resume and old is not None and old.finished:
-        _warn([*unusable, *([f"{run.key} was finished before: {ledger} gets none of it"] if ledger else [])])
+        told = f"the result {run.key} is stored already, so nothing is written to {ledger}"
+        _warn([*unusable, *([told] if ledger else [])])
         yield old
     else:
         yield from _in_turn(run, folder, old, resume=resume, every=every, device=device, ledger=ledger)

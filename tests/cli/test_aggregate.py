@@ -286,7 +286,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(round_, mon
     for words in (("--out", at / "next"), ("--out", folder / "next", "--state", at / "state")):
         done = run("aggregate", *clients, "--base", at, *words)
         assert done.exit_code == 1
-        assert done.stderr.startswith(f"cannot write to {at}: {at} is no folder")
+        assert done.stderr.startswith(f"cannot write to {at}: {at} is not a folder")
 
 
 def test_an_interrupted_round_leaves_the_output_as_it_was(round_, monkeypatch):

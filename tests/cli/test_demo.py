@@ -81,7 +81,7 @@ def test_a_file_in_the_place_of_the_folder_is_answered_in_one_line(untrained, tm
     (tmp_path / "taken").write_text("")
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "taken")])
     assert result.exit_code == 1
-    assert "taken is no folder; name another place" in result.output
+    assert "taken is not a folder; name another place" in result.output
 
 
 def test_a_folder_that_cannot_be_written_to_is_known_before_anything_is_trained(

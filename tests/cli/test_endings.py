@@ -89,7 +89,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(words, blocke
     done = holdfast(*(word.format(blocked) for word in words))
     assert done.exit_code == Ending.FAILED, done.output
     assert done.stderr.startswith(f"cannot write to {blocked}")
-    assert "file is no folder; name another place" in done.stderr
+    assert "file is not a folder; name another place" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

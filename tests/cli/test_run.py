@@ -270,3 +270,12 @@ def test_a_watch_may_only_report_or_go_back_to_the_start(tmp_path, monkeypatch):
     document = json.loads(holdfast(*words, "--set", "hearing=0", "--resume", "--json").stdout)
     assert document["watched"]["rewinds"] == [3]
     assert document["records"][2]["verdicts"]["rewound"] is True
+
+
+def test_a_run_with_a_ledger_says_how_to_look_at_it_and_that_a_stored_one_writes_none(tmp_path, caplog):
+    words = ("run", "phishing", *SMALL, "--out", tmp_path / "results", "--ledger")
+    first, second = tmp_path / "first.db", tmp_path / "second.db"
+    assert f"holdfast monitor --ledger {first}\n" in holdfast(*words, first).stdout
+    again = holdfast(*words, second, "--resume")
+    assert "holdfast monitor" not in again.stdout
+    assert f"is stored already, so nothing is written to {second}" in caplog.text + again.output

@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
 import typer
+from rich.console import Console
 
 from holdfast import defend, median
 from holdfast.cli.shown import errors_shown
+from holdfast.cli.verdicts import show_conclusion
+from holdfast.report.conclusions import Conclusion
 
 
 def test_a_file_of_any_name_is_named_in_one_line_that_can_be_printed(capsys, tmp_path):
@@ -26,3 +29,14 @@ def test_an_error_in_holdfast_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr("holdfast.defending.capped", None)
     with pytest.raises(TypeError), errors_shown():
         defend(np.ones((3, 2)), median)
+
+
+def test_a_conclusion_tells_a_command_from_a_line_of_python(capsys):
+    told = Conclusion(
+        "kept out", "2.0 % ...", "Nobody.", "Try another seed:", "holdfast run x", code="defend(x)"
+    )
+    show_conclusion(told, Console(width=80))
+    assert capsys.readouterr().out.splitlines()[-4:] == [
+        *("  Next: Try another seed:".ljust(80), "    holdfast run x"),
+        *("  In a server of your own:", "    defend(x)"),
+    ]
