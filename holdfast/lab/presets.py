@@ -1,4 +1,4 @@
-"""Tasks as others published them with numbers: `flower-fmnist` and `fdcr-cifar10`."""
+"""Tasks as others published them with numbers, and the paper's own network on CIFAR-10."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -7,15 +7,32 @@ from typing import Any
 
 from .data import cifar10, fashion_mnist
 from .data.split import dirichlet
+from .models import resnet18
 from .models.lenet import lenet
 from .scenario import Task
-from .training import crop_and_flip, sgd
+from .training import crop_and_flip, lean_sgd, sgd
 
-__all__ = ["PRESETS", "PRESETS_SCALED"]
+__all__ = ["PAPER_NETWORK", "PRESETS", "PRESETS_SCALED"]
+
+#: The paper's network, rate, batches, clients and skew. It starts from weights for ImageNet; where there are
+#: none, the server trains it first, on a fifth of the images, which clients then do not have.
+PAPER_NETWORK = Task(
+    "cifar10-resnet18",
+    partial(cifar10, n_test=2_000),
+    resnet18,
+    partial(lean_sgd, lr=0.01),
+    partial(dirichlet, alpha=0.5),
+    n_rounds=20,
+    n_root=10_000,
+    augment=crop_and_flip,
+    warm_epochs=6,
+    warm=partial(lean_sgd, lr=0.02, momentum=0.9),
+)
 
 #: By name, with fewer images and rounds than published, for a processor; the scale paper has all of them.
 PRESETS: Mapping[str, Task] = MappingProxyType(
     {
+        PAPER_NETWORK.name: PAPER_NETWORK,
         # https://github.com/samuele-lolli/Aggregation-Federated-Learning-Analysis, a client's validation
         # images left out. With a quarter of the images a round has a quarter of the steps, four times as
         # long.
@@ -50,6 +67,12 @@ PRESETS: Mapping[str, Task] = MappingProxyType(
 #: What they become at another scale.
 PRESETS_SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
     {
+        (PAPER_NETWORK.name, "smoke"): {
+            "data": partial(cifar10, n_train=1_000, n_test=200),
+            "model": partial(resnet18, head=10, width=4),
+            "warm_epochs": 1.0,
+        },
+        (PAPER_NETWORK.name, "paper"): {"data": cifar10, "n_rounds": 300},
         ("flower-fmnist", "smoke"): {
             "data": partial(fashion_mnist, n_train=400, n_test=100),
             "n_clients": 10,

@@ -70,11 +70,12 @@ class Task:
     warm_epochs: float = 0.0  # how long the server trains on its own examples before the first round
     minority: Any = field(default=None, metadata={"before": None})
     minority_share: float = field(default=0.1, metadata={"before": 0.1})  # of all clients
+    warm: Any = field(default=None, metadata={"before": None})  # how the server trains then, if not as clients
 
     def __post_init__(self) -> None:
         """Put the functions into their roles, and refuse numbers that allow no round."""
         _bind_fields(self, data="loader", model="model", train="training", split="split")
-        _bind_fields(self, augment="augmentation", minority="minority")
+        _bind_fields(self, augment="augmentation", minority="minority", warm="training")
         _as_floats(self, "epochs", "warm_epochs", "minority_share")
         for name in ("batch_size", "n_clients", "n_rounds", "n_root", "n_together"):
             check_whole(name, getattr(self, name), at_least=1)

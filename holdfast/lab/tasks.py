@@ -24,7 +24,7 @@ from .data import (
 )
 from .data.split import dirichlet
 from .models import cifar_cnn, fashion_cnn, lstm, mlp, resnet18, small_cnn
-from .presets import PRESETS, PRESETS_SCALED
+from .presets import PAPER_NETWORK, PRESETS, PRESETS_SCALED
 from .scenario import Task
 from .training import adam, batched_sgd, crop_and_flip, mixed_sgd, sgd
 
@@ -168,11 +168,13 @@ SMOKE: Mapping[str, Any] = MappingProxyType({"n_rounds": 2, "n_clients": 20, "n_
 
 
 def base_name(name: str) -> str:
-    """Return the name of the task without a minority, which backdoors and published settings go by.
+    """Return the name of the task on the same examples that backdoors and published settings go by.
 
-    >>> base_name("digits-turned-minority"), base_name("digits")
-    ('digits', 'digits')
+    >>> base_name("digits-turned-minority"), base_name("cifar10-resnet18"), base_name("digits")
+    ('digits', 'cifar10', 'digits')
     """
+    if name == PAPER_NETWORK.name:
+        return "cifar10"
     return _MINORITIES[name][0] if name in _MINORITIES else name
 
 
@@ -186,5 +188,6 @@ def task_named(name: str, *, scale: str = "cpu") -> Task:
         raise InputError(f"no task {name!r}; {nearest(name, TASKS)}There are: {', '.join(TASKS)}")
     if scale not in SCALES:
         raise InputError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}")
-    changes = {**(SMOKE if scale == "smoke" else {}), **SCALED.get((base_name(name), scale), {})}
+    own = SCALED.get((name, scale)) or SCALED.get((base_name(name), scale), {})
+    changes = {**(SMOKE if scale == "smoke" else {}), **own}
     return replace(TASKS[name], **changes)

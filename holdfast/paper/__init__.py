@@ -13,6 +13,7 @@ from .judging import judge
 from .main_claims import MAIN_CLAIMS
 from .main_tables import TABLE1, TABLE4, TABLE5
 from .other_claims import OTHER_CLAIMS
+from .network_table import NETWORK_TABLE
 from .others_tables import OTHERS, OTHERS_TABLES
 from .own_tables import OWN_TABLES
 from .table import REAL, TASKS, Table
@@ -25,7 +26,7 @@ __all__ = ["CLAIMS", "COLUMNS", "EXPERIMENTS", "LARGE", "experiments_named", "ju
 CLAIMS = (*MAIN_CLAIMS, *OTHER_CLAIMS)
 
 #: The tasks that there are experiments on.
-COLUMNS = (*TASKS, "cifar10-semantic", "fashion-mnist", *REAL, *MINORITIES, *OTHERS)
+COLUMNS = (*TASKS, *NETWORK_TABLE.tasks, "cifar10-semantic", "fashion-mnist", *REAL, *MINORITIES, *OTHERS)
 
 #: Every experiment by name; called with scale, n_seeds and tasks, it has its runs.
 EXPERIMENTS: Mapping[str, Table] = MappingProxyType(
@@ -33,7 +34,7 @@ EXPERIMENTS: Mapping[str, Table] = MappingProxyType(
         table.name: table
         for table in (
             *(TABLE1, TABLE4, TABLE5, *CIFAR10_TABLES),
-            *(*OWN_TABLES, *WATCH_TABLES, *OTHERS_TABLES),
+            *(NETWORK_TABLE, *OWN_TABLES, *WATCH_TABLES, *OTHERS_TABLES),
         )
     }
 )

@@ -73,6 +73,7 @@ class Table:
     stands_in: bool = False  # digits stand beside what is printed of CIFAR-10
     axis: str | None = None  # of a figure: what its rows are values of
     printed_by: str = "the paper"  # whose numbers stand beside ours
+    most_seeds: int | None = None  # where a run takes so long that more are not wanted
 
     def has(self, row: str, task: str) -> bool:
         """Return whether there is a cell of this row and task."""
@@ -83,6 +84,7 @@ class Table:
     ) -> Experiment:
         """Return the experiment on these of its tasks, at a scale, with so many seeds."""
         wanted = self.tasks if tasks is None else [task for task in tasks if task in self.tasks]
+        n_seeds = min(n_seeds, self.most_seeds or n_seeds)
         cells = tuple(
             self._cell(row, task, scale, n_seeds)
             for row in self.rows

@@ -28,6 +28,7 @@ from .ledgers import written_down
 from .records import stored_record
 from .results import Result, find_result
 from .store import files_of
+from .warm import warm_state
 
 __all__ = ["check_data", "data_checksum", "final_state", "find_current", "run_and_record"]
 
@@ -113,7 +114,8 @@ def _rounds(
         return
     result = replace(result, data=load_once(run.task.data).checksum)
     files = files_of(run.key, folder)
-    for record, after in written_down(simulate(run, after=state, device=device), ledger, run, after=state):
+    start = state or warm_state(run, folder, device=device)
+    for record, after in written_down(simulate(run, after=start, device=device), ledger, run, after=state):
         result = replace(result, records=(*result.records, stored_record(record)))
         if record.round % every == 0 or record.round == run.task.n_rounds:
             result.write(files.making)

@@ -63,5 +63,5 @@ def _warmed_up(
     fresh = State(-1, flat_params(world.model), buffers=named_buffers(world.model))
     shard = world.shard(task.n_clients, world.honest_examples(task.n_clients, 0), 0, epochs=task.warm_epochs)
     with workers(world.model) as crew:
-        warm = Round(world, crew, fresh).train(task.train, [shard])
+        warm = Round(world, crew, fresh).train(task.warm or task.train, [shard])
     return fresh.params + warm.updates[0], warm.buffers[0] if warm.buffers else {}

@@ -8,6 +8,7 @@ from .cosine import cosine_constrained
 from .flip import flip, flip_compact
 from .focused_flip import f3ba
 from .lead import lead_fl
+from .lean import lean_sgd
 from .local import adam, sgd
 from .mixed import mixed_sgd
 from .near_benign import cerberus, soda
@@ -33,6 +34,7 @@ __all__ = [
     "flip_compact",
     "flood",
     "lead_fl",
+    "lean_sgd",
     "mixed_sgd",
     "projected_sgd",
     "schedule",

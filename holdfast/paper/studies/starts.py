@@ -49,8 +49,9 @@ class AfterRounds:
         """Return the model, from the store of runs or made into it."""
         if not self.n_rounds:
             from ...lab.simulation import fresh_state
+            from ...runs.warm import warm_state
 
-            return fresh_state(world, "cpu")
+            return warm_state(world.run, folder) or fresh_state(world, "cpu")
         run = world.run.replace(n_rounds=self.n_rounds, sampling="uniform", defence=Defence())
         return _trained(run, folder, told)
 
