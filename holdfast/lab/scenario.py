@@ -70,7 +70,9 @@ class Task:
     warm_epochs: float = 0.0  # how long the server trains on its own examples before the first round
     minority: Any = field(default=None, metadata={"before": None})
     minority_share: float = field(default=0.1, metadata={"before": 0.1})  # of all clients
-    warm: Any = field(default=None, metadata={"before": None})  # how the server trains then, if not as clients
+    warm: Any = field(
+        default=None, metadata={"before": None}
+    )  # how the server trains then, if not as clients
 
     def __post_init__(self) -> None:
         """Put the functions into their roles, and refuse numbers that allow no round."""

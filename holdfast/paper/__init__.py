@@ -12,8 +12,8 @@ from .experiment import Document, Experiment
 from .judging import judge
 from .main_claims import MAIN_CLAIMS
 from .main_tables import TABLE1, TABLE4, TABLE5
-from .other_claims import OTHER_CLAIMS
 from .network_table import NETWORK_TABLE
+from .other_claims import OTHER_CLAIMS
 from .others_tables import OTHERS, OTHERS_TABLES
 from .own_tables import OWN_TABLES
 from .table import REAL, TASKS, Table

@@ -12,7 +12,7 @@ from holdfast.lab.models import cifar_cnn, lstm, mlp, resnet18, small_cnn
 from holdfast.lab.scenario import Defence, Run, Task
 from holdfast.lab.simulation import simulate
 from holdfast.lab.simulation.world import build_world
-from holdfast.lab.training import sgd
+from holdfast.lab.training import lean_sgd, mixed_sgd, sgd
 
 WORDS = np.random.default_rng(0).normal(size=(9, 5)).astype(np.float32)
 NETWORKS = {
@@ -40,16 +40,17 @@ def by_remainder(labels, *, n_clients):
     return np.split(np.arange(n_clients * (n_clients + 1) // 2), ends)
 
 
-def run(name):
+def run(name, train=sgd):
     model, shape, _ = NETWORKS[name]
     data = partial(examples, shape=shape, is_text=name == "lstm")
     sizes = {"n_clients": 5, "n_per_round": 5, "n_rounds": 1, "n_root": 5}
-    return Run(Task("remainders", data, model, sgd, by_remainder, batch_size=2, **sizes))
+    return Run(Task("remainders", data, model, train, by_remainder, batch_size=2, **sizes))
 
 
+@pytest.mark.parametrize("train", [sgd, lean_sgd, mixed_sgd])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_a_network_trains_on_every_remainder(name):
-    ((record, state),) = simulate(run(name))
+def test_a_network_trains_on_every_remainder(name, train):
+    ((record, state),) = simulate(run(name, train))
     assert record.n_attackers == 0
     assert not record.diagnostics.dropped
     assert np.isfinite(state.params).all()
