@@ -201,6 +201,7 @@ def go_straight(
         address_of(out) + np.uint64(at) * size,
         np.uint64(n_columns),
         np.uint64(plan.n_votes),
+        address_of(plan.weights),
         address_of(found.squares) + measured,
         address_of(found.dots) + measured,
         address_of(found.opposed),

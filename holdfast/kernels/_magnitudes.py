@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import workspace
-from ._forms import Source
+from ._forms import PANEL, Source
 from ._machine import compiled
-from ._sums import PANEL, fill
+from ._sums import fill
 
 __all__ = ["magnitudes"]
 

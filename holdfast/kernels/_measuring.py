@@ -6,10 +6,9 @@ It has the bits of `explain` in `_columns`: products are added up in the same la
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from ._forms import WIDTH
-from ._vectors import DOUBLE, FLOAT, I32, I64, Vectors, every
+from ._vectors import DOUBLE, FLOAT, I32, I64, Vectors, every, on_stack, repeated
 
 __all__ = ["ColumnRoom", "Measures", "RowPlaces", "measure_block"]
 
@@ -30,7 +29,7 @@ class ColumnRoom(NamedTuple):
         """Return room in the function's own memory."""
         places = []
         for kind in (DOUBLE, number, number, number, I32):
-            place = cgutils.alloca_once(builder, ir.ArrayType(kind, WIDTH))
+            place = on_stack(builder, ir.ArrayType(kind, WIDTH))
             place.align = 64
             places.append(builder.ptrtoint(place, I64))
         return cls(*places)
@@ -61,8 +60,8 @@ def measure_block(
     """Measure the rows, less the base, in the block of columns that lies there."""
     code = Vectors(builder, number, LANES * (4 if number == FLOAT else 8))
     _measure_result(builder, rows.n, room, found)
-    with cgutils.for_range(builder, I64(rows.n)) as loop:
-        address = builder.add(builder.load(builder.gep(rows.addresses, [loop.index])), rows.skipped)
+    with repeated(builder, I64(rows.n)) as row:
+        address = builder.add(builder.load(builder.gep(rows.addresses, [row])), rows.skipped)
         squares = dots = every(code.doubles, 0.0)
         n_opposed = n_trimmed = I64(0)
         for first in range(0, WIDTH, LANES):
@@ -79,7 +78,7 @@ def measure_block(
             outside = builder.or_(builder.fcmp_ordered("<", x, low), builder.fcmp_ordered(">", x, high))
             n_opposed = builder.add(n_opposed, code.count(against))
             n_trimmed = builder.add(n_trimmed, code.count(outside))
-        place = builder.mul(loop.index, I64(8))
+        place = builder.mul(row, I64(8))
         code.add_double(code.lane_sum(squares), builder.add(found.squares, place))
         code.add_double(code.lane_sum(dots), builder.add(found.dots, place))
         code.add_whole(n_opposed, builder.add(found.opposed, place))
@@ -95,9 +94,9 @@ def _measure_result(builder: ir.IRBuilder, n_rows: int, room: ColumnRoom, found:
         squares = code.add_product(squares, made, made)
     code.add_double(code.lane_sum(squares), builder.add(found.squares, I64(8 * n_rows)))
     signs = builder.inttoptr(room.signs, I32.as_pointer())
-    with cgutils.for_range(builder, I64(WIDTH // 4)) as loop:
+    with repeated(builder, I64(WIDTH // 4)) as four:
         for turn in range(4):
-            column = builder.add(builder.mul(loop.index, I64(4)), I64(turn))
+            column = builder.add(builder.mul(four, I64(4)), I64(turn))
             votes = builder.zext(builder.load(builder.gep(signs, [column])), I64)
             counter = builder.add(votes, I64(turn * (n_rows + 1)))
             code.add_whole(I64(1), builder.add(found.consistency, builder.mul(counter, I64(8))))

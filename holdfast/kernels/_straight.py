@@ -1,4 +1,4 @@
-"""Straight code: the trimmed mean of a fixed number of rows, each value of a column in its own register.
+"""Straight code: the trimmed mean or weighted sum of a fixed number of rows, each value in its own register.
 
 The loops in `_columns` take any number of rows, so each comparator of the network loads two values and stores
 two. Written out for one number of rows, nothing is stored between the load of a value and the mean, and rows
@@ -10,19 +10,19 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from ._forms import FLOAT32, WIDTH
 from ._measuring import ColumnRoom, Measures, RowPlaces, measure_block
 from ._network import comparators, within_reach
-from ._vectors import DOUBLE, FLOAT, I32, I64, Vectors, every
+from ._vectors import DOUBLE, FLOAT, I32, I64, Vectors, every, repeated
 
 __all__ = ["NAME", "SIGNATURE", "Shape", "assembly"]
 
 NAME = "straight"
 #: The largest magnitude, where the rows' addresses are, how many bytes to skip in each row, the addresses of
-#: base and output from there on, how many columns (whole blocks), the votes that each needs, and `Measures`.
-SIGNATURE = ir.FunctionType(I64, [DOUBLE] + [I64] * (6 + len(Measures._fields)))
+#: base and output from there on, how many columns (whole blocks), the votes that each needs, where the rows'
+#: weights are, and `Measures`.
+SIGNATURE = ir.FunctionType(I64, [DOUBLE] + [I64] * (7 + len(Measures._fields)))
 AHEAD = 1024  # bytes to fetch early: memory answers after about as long as two blocks take
 
 
@@ -35,6 +35,7 @@ class Shape(NamedTuple):
     is_masked: bool
     has_base: bool
     explain: bool = False  # rows are measured, too
+    is_sum: bool = False  # of all rows, weighted, instead of the mean of the middle ones
 
 
 def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
@@ -47,24 +48,28 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
     3
     """
     function = ir.Function(ir.Module(), SIGNATURE, NAME)
-    limit, addresses, skipped, base, out, n_columns, n_votes, *found = function.args
+    limit, addresses, skipped, base, out, n_columns, n_votes, weights, *found = function.args
     builder = ir.IRBuilder(function.append_basic_block())
     code = Vectors(builder, FLOAT if shape.kind == FLOAT32 else DOUBLE, n_bytes)
     worst, n_kept = code.variable(code.bits), code.variable(code.counts)
     room = ColumnRoom.on_stack(builder, code.number) if shape.explain else None
     needed = code.splat(builder.trunc(n_votes, I32), code.counts)
     rows = builder.inttoptr(addresses, I64.as_pointer())
+    shares = builder.inttoptr(weights, DOUBLE.as_pointer())
     order = within_reach(comparators(shape.n_rows, shape.n_trimmed), n_registers * 3 // 4)
-    with cgutils.for_range(builder, builder.udiv(n_columns, I64(WIDTH))) as blocks:
-        block = builder.mul(blocks.index, I64(WIDTH * code.size))
-        with cgutils.for_range(builder, I64(WIDTH // code.n_lanes)) as steps:
-            inside = builder.mul(steps.index, I64(n_bytes))
+    with repeated(builder, builder.udiv(n_columns, I64(WIDTH))) as number:
+        block = builder.mul(number, I64(WIDTH * code.size))
+        with repeated(builder, I64(WIDTH // code.n_lanes)) as step:
+            inside = builder.mul(step, I64(n_bytes))
             at = builder.add(block, inside)
             columns = Columns(code, shape, rows, builder.add(skipped, at))
             if shape.has_base:
                 columns.base = code.load(builder.add(base, at))
-            columns.sort(order)
-            made = columns.made(needed, n_kept)
+            if shape.is_sum:
+                made = columns.narrowed(columns.weighted_sum(shares))
+            else:
+                columns.sort(order)
+                made = columns.made(needed, n_kept)
             code.store(made, builder.add(out, at))
             builder.store(code.larger_bits(builder.load(worst), columns.worst), worst)
             if room is not None:
@@ -120,7 +125,21 @@ class Columns:
             is_kept = builder.icmp_signed(">=", code.magnitudes(self.signs), needed)
             mean = builder.select(is_kept, mean, every(code.doubles, 0.0))
             builder.store(builder.sub(builder.load(n_kept), builder.sext(is_kept, code.counts)), n_kept)
-        return code.narrowed(builder.fadd(mean, every(code.doubles, 0.0)))  # a plain zero, not -0.0
+        return self.narrowed(mean)
+
+    def narrowed(self, doubles: Any) -> Any:
+        """Return numbers in float64 in the type of the rows."""
+        code = self.code
+        return code.narrowed(code.builder.fadd(doubles, every(code.doubles, 0.0)))  # a plain zero, not -0.0
+
+    def weighted_sum(self, weights: Any) -> Any:
+        """Return the sum of all rows, each times its weight, in float64."""
+        code, builder = self.code, self.code.builder
+        total = every(code.doubles, 0.0)
+        for number in range(self.shape.n_rows):
+            weight = code.splat(builder.load(builder.gep(weights, [I64(number)])), code.doubles)
+            total = builder.fadd(total, builder.fmul(weight, code.widened(self.row(number))))
+        return total
 
     def mean(self) -> Any:
         """Return the mean of the middle rows, in float64; that of doubles is kept within their range."""
@@ -148,7 +167,8 @@ class Columns:
         """Write down what rows will be measured against, `at` bytes into the block."""
         code, builder = self.code, self.code.builder
         columns = builder.udiv(at, I64(code.size))
-        low, high = self.range()
+        nowhere = every(code.numbers, 0.0)  # a sum trims nobody
+        low, high = (nowhere, nowhere) if self.shape.is_sum else self.range()
         code.store(code.widened(made), builder.add(room.values, builder.mul(columns, I64(8))))
         code.store(code.as_numbers(code.sign_of(self.signs)), builder.add(room.majority, at))
         code.store(low, builder.add(room.low, at))

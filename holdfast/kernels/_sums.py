@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import WIDTH, clear, load, workspace
-from ._forms import Source, Work
+from ._forms import PANEL, Source, Work
 from ._lanes import add, add_product, lane_sum, put, sums_at, take, take_pair, take_twice, zeros
 from ._machine import compiled, inner
 
@@ -15,7 +15,6 @@ __all__ = ["gram", "measure", "projections"]
 Array = NDArray[Any]
 
 PART = 256  # columns of a panel that tiles take at a time. Never changes a result
-PANEL = 1024  # columns that products are taken over before their lanes are added up
 
 
 @inner

@@ -1,11 +1,12 @@
-"""Vector instructions, written down one by one in LLVM's assembly."""
+"""Vector instructions, written down one by one in LLVM's assembly, without Numba: it takes long to import."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils
 
-__all__ = ["DOUBLE", "FLOAT", "I32", "I64", "Vectors", "every"]
+__all__ = ["DOUBLE", "FLOAT", "I32", "I64", "Vectors", "every", "folded", "on_stack", "repeated"]
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
@@ -38,16 +39,18 @@ class Vectors:
         place = self.builder.inttoptr(address, vector.type.as_pointer())
         self.builder.store(vector, place, align=4 if vector.type.element in (FLOAT, I32) else 8)
 
-    def prefetch(self, address: Any) -> None:
-        """Ask for the memory at an address."""
+    def prefetch(self, address: Any, locality: int = 3) -> None:
+        """Ask for the memory at an address, into the first cache (3) or the second (2)."""
         kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), I32, I32, I32])
         fetch = self.builder.module.declare_intrinsic("llvm.prefetch", [I8.as_pointer()], kind)
         place = self.builder.inttoptr(address, I8.as_pointer())
-        self.builder.call(fetch, [place, I32(0), I32(3), I32(1)])
+        self.builder.call(fetch, [place, I32(0), I32(locality), I32(1)])
 
     def variable(self, kind: Any) -> Any:
         """Return a place for one vector, which holds zeros."""
-        return cgutils.alloca_once_value(self.builder, ir.Constant(kind, None))
+        place = on_stack(self.builder, kind)
+        self.builder.store(ir.Constant(kind, None), place)
+        return place
 
     def splat(self, scalar: Any, kind: Any) -> Any:
         """Return a vector with a number that is known when the code runs in each lane."""
@@ -162,3 +165,45 @@ class Vectors:
 def every(kind: Any, number: float) -> Any:
     """Return a vector with a known number in each lane."""
     return ir.Constant(kind, [number] * kind.count)
+
+
+def on_stack(builder: ir.IRBuilder, kind: Any) -> Any:
+    """Return a place in the function's own memory, taken once however often the code there is repeated."""
+    with builder.goto_entry_block():
+        return builder.alloca(kind)
+
+
+@contextmanager
+def repeated(builder: ir.IRBuilder, n_times: Any) -> Iterator[Any]:
+    """Repeat what is written inside so often; it is given how often it was done before."""
+    before = builder.basic_block
+    test, inside, after = (builder.append_basic_block() for _ in range(3))
+    builder.branch(test)
+    builder.position_at_end(test)
+    turn = builder.phi(n_times.type)
+    turn.add_incoming(n_times.type(0), before)
+    builder.cbranch(builder.icmp_unsigned("<", turn, n_times), inside, after)
+    builder.position_at_end(inside)
+    yield turn
+    turn.add_incoming(builder.add(turn, n_times.type(1)), builder.basic_block)
+    builder.branch(test)
+    builder.position_at_end(after)
+
+
+def folded(
+    builder: ir.IRBuilder, n_times: Any, values: list[Any], step: Callable[[Any, list[Any]], list[Any]]
+) -> list[Any]:
+    """Return what comes of values if a step makes new ones of them so often, once at least."""
+    before = builder.basic_block
+    inside, after = (builder.append_basic_block() for _ in range(2))
+    builder.branch(inside)
+    builder.position_at_end(inside)
+    phis = [builder.phi(value.type) for value in [n_times, *values]]
+    turn, made = phis[0], step(phis[0], phis[1:])
+    following = builder.add(turn, n_times.type(1))
+    for phi, first, last in zip(phis, [n_times.type(0), *values], [following, *made], strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(last, builder.basic_block)
+    builder.cbranch(builder.icmp_unsigned("<", following, n_times), inside, after)
+    builder.position_at_end(after)
+    return made

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._forms import PANEL
 from ._machine import compiled, inner, view
-from ._sums import PANEL, tile
+from ._sums import tile
 
 __all__ = ["products", "weighted_sums"]
 

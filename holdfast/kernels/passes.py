@@ -4,6 +4,7 @@ What a pass finds is whole numbers, which may be added in any order, and for eac
 float64, which are added in the order of the cells. So a pass can be cut anywhere between two cells.
 """
 
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from .._support.threads import in_order, n_threads
 from ..updates.rows import CELL, Rows
-from ._forms import FLOAT32, FLOAT64, MEAN, Election, Found, Plan, Source, Tally, Weighing
+from . import _direct
+from ._forms import FLOAT32, FLOAT64, MEAN, SUM, Election, Found, Plan, Source, Tally, Weighing
 from ._reader import Reader
 
 __all__ = ["Job", "Part", "Total", "added", "parts", "run", "split_counts"]
@@ -95,7 +97,7 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
     n_workers = 1 if is_short else n_workers or n_threads()
     cells = max(1, min(most, few, -(-n_cells // (1 if is_short else 4 * n_threads()))))
 
-    code = _straight_code(rows, job)
+    code = _straight_code(rows, job, _direct.is_plain(reader.source))
 
     def task(start: int) -> Part:
         stop = min(start + cells * CELL, rows.dim)
@@ -103,7 +105,7 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
         if job.makes_update:
             found = _swept(source, job, code, start, stop, out)
         else:
-            found = (_counted if job.loop in COUNTS else _summed)(source, job, start, stop)
+            found = (_counted if job.loop in COUNTS else _summed)(source, job, code, start, stop)
         del copies  # not before: the source points into them
         return found
 
@@ -134,35 +136,71 @@ def cells_at_once(rows: Rows, is_in_place: bool) -> int:
     return max(1, min(4, READ_BYTES // ((rows.n_held + 1) * CELL * rows.dtype.itemsize))) if is_stored else 1
 
 
-def _straight_code(rows: Rows, job: Job) -> int:
+def _straight_code(rows: Rows, job: Job, is_plain: bool) -> int:
     """Return where code made for just such rows lies; 0 if there is none."""
-    plan = job.plan
-    if not isinstance(plan, Plan) or plan.mode != MEAN or plan.n_used < len(rows):
+    shape: Any = None
+    if isinstance(job.plan, Plan):
+        shape = _shape_of(rows, job.plan)
+    elif job.loop == "gram" and is_plain:
+        shape = _products_of(rows, job)
+    if shape is None:
         return 0
-    from ._straight import Shape
     from ._tiers import address_of
 
-    kind = FLOAT32 if rows.dtype == np.float32 else FLOAT64
-    has_base = rows.base is not None and rows.mixing is None  # sums of rows are already less the base
-    shape = Shape(len(rows), plan.n_trimmed, kind, plan.n_votes > 0, has_base, plan.explain)
-    return address_of(shape, n_values=len(rows) * rows.dim)
+    at_once = is_plain and not _are_loaded("_sums" if job.loop == "gram" else "_columns")
+    return address_of(shape, n_values=len(rows) * rows.dim, at_once=at_once)
+
+
+def _shape_of(rows: Rows, plan: Plan) -> Any:
+    """Return what straight code there would be for the plan; None if there is none."""
+    from ._straight import Shape
+
+    is_sum = plan.mode == SUM and plan.n_votes == 0 and plan.beside.size == 0
+    if plan.n_used < len(rows) or (plan.mode != MEAN and not is_sum):
+        return None
+    n_trimmed = 0 if is_sum else plan.n_trimmed
+    return Shape(
+        len(rows), n_trimmed, _kind_of(rows), plan.n_votes > 0, _has_base(rows), plan.explain, is_sum
+    )
+
+
+def _products_of(rows: Rows, job: Job) -> Any:
+    """Return what straight code there would be for the products of rows; None if there is none."""
+    from ._products import MOST_ROWS, Products
+
+    n = len(rows) + (job.beside.size > 0)
+    return Products(n, _kind_of(rows), _has_base(rows), job.beside.size > 0) if n <= MOST_ROWS else None
+
+
+def _kind_of(rows: Rows) -> int:
+    return FLOAT32 if rows.dtype == np.float32 else FLOAT64
+
+
+def _has_base(rows: Rows) -> bool:
+    return rows.base is not None and rows.mixing is None  # sums of rows are already less the base
+
+
+def _are_loaded(name: str) -> bool:
+    """Return whether a module of compiled loops is there already."""
+    return f"{__package__}.{name}" in sys.modules
 
 
 def _swept(source: Source, job: Job, code: int, start: int, stop: int, out: Array | None) -> Part:
-    sweep = _module(SWEEPS[job.loop]).sweep
     n, explain = source.addresses.shape[1], len(job.shape) > 1
     counts = np.zeros(3 * n + 1 + 4 * (n + 1), dtype=np.int64)
     bad, kept, opposed, trimmed, consistency = split_counts(counts, n)
     n_cells = -(-(stop - start) // CELL)
     squares, dots = np.zeros((2, n_cells if explain else 0, n + 1))
     found = Found(bad, kept, squares, dots, opposed, trimmed, consistency)
+    is_direct = code != 0 and not _are_loaded("_columns") and _direct.is_plain(source)
+    sweep: Any = _direct.sweep if is_direct else _module(SWEEPS[job.loop]).sweep
     plan = (job.plan, code) if job.loop == "sweep" else (job.plan,)
     sweep(source, *plan, start, stop, CELL, out, found)
     cells = np.stack([squares, dots], axis=1) if explain else np.zeros((0, *job.shape))
     return Part(counts, cells, n_cells)
 
 
-def _counted(source: Source, job: Job, start: int, stop: int) -> Part:
+def _counted(source: Source, job: Job, _: int, start: int, stop: int) -> Part:
     assert isinstance(job.plan, Tally)
     count = getattr(_module(COUNTS[job.loop]), job.loop)
     n = source.addresses.shape[1]
@@ -171,17 +209,18 @@ def _counted(source: Source, job: Job, start: int, stop: int) -> Part:
     return Part(counts, np.zeros((0, *job.shape)), -(-(stop - start) // CELL))
 
 
-def _summed(source: Source, job: Job, start: int, stop: int) -> Part:
-    from . import _magnitudes, _sums
-
+def _summed(source: Source, job: Job, code: int, start: int, stop: int) -> Part:
     bad = np.zeros(source.addresses.shape[1], dtype=np.int64)
     cells = np.zeros((-(-(stop - start) // CELL), *job.shape))
+    is_direct = code != 0 and _direct.is_plain(source)
     for cell, at in zip(cells, range(start, stop, CELL), strict=True):
         end = min(at + CELL, stop)
-        if job.loop == "gram":
-            _sums.gram(source, job.beside, at, end, 0, cell, bad)
+        if is_direct:
+            _direct.gram(source, job.beside, code, at, end, cell, bad)
+        elif job.loop == "gram":
+            _module("_sums").gram(source, job.beside, at, end, 0, cell, bad)
         elif job.loop == "magnitudes":
-            _magnitudes.magnitudes(source, job.beside, at, end, cell, bad)
+            _module("_magnitudes").magnitudes(source, job.beside, at, end, cell, bad)
         else:
-            _sums.projections(source, job.beside, at, end, cell, bad)
+            _module("_sums").projections(source, job.beside, at, end, cell, bad)
     return Part(bad, cells, len(cells))

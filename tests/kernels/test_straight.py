@@ -1,5 +1,8 @@
 """Straight code has the bits of the loops that take any number of rows, on whatever numbers there are."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from holdfast import kernels
 from holdfast.defending.screening import fitting
 from holdfast.errors import NonFiniteError
-from holdfast.kernels import _tiers
+from holdfast.kernels import _tiers, passes
 from holdfast.kernels._blocks import WIDTH
 from holdfast.kernels._forms import FLOAT32, FLOAT64
 from holdfast.kernels._straight import Shape
@@ -24,19 +27,35 @@ REGISTERS = [(16, 16), (32, 16), (64, 32)]
 
 
 def both(rows, k, votes):
-    """Return what the loops and what straight code make of the rows."""
+    """Return what the loops and what straight code make of the rows, called by the loops and from Python."""
+    shape = shape_of(rows, n_trimmed=k, is_masked=votes > 0)
+    return on_all_ways(shape, lambda: kernels.trimmed_mean(rows, n_trimmed=k, n_votes=votes))
+
+
+def shape_of(rows, **settings):
     kind = FLOAT32 if rows.dtype == np.float32 else FLOAT64
-    shape = Shape(len(rows), k, kind, votes > 0, rows.base is not None, rows.explain)
+    given = {"n_trimmed": 0, "is_masked": False, **settings}
+    return Shape(n_rows=len(rows), kind=kind, has_base=rows.base is not None, explain=rows.explain, **given)
+
+
+def on_all_ways(shape, call):
     found = []
-    for is_straight in (False, True):
+    for is_straight, are_loaded in ((False, True), (True, True), (True, False)):
         _tiers._addresses.pop(shape, None)
         if is_straight:
             _tiers.compile_now(shape)
-        found.append(kernels.trimmed_mean(rows, n_trimmed=k, n_votes=votes))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(passes, "_are_loaded", lambda name, are_loaded=are_loaded: are_loaded)
+            found.append(call())
     return found
 
 
-def assert_same(plain, straight):
+def assert_same(plain, *others):
+    for other in others:
+        assert_equal(plain, other)
+
+
+def assert_equal(plain, straight):
     assert plain.update.tobytes() == straight.update.tobytes()
     assert plain.n_kept == straight.n_kept
     if plain.clients is not None:
@@ -64,16 +83,16 @@ def test_straight_code_has_the_bits_of_the_loops(registers, dtype, n, dim, seed,
     rows = rows if base is None else replace(rows, base=(base,))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_tiers, "registers_of", lambda features: registers)
-        plain, straight = both(rows, k, votes)
-    assert_same(plain, straight)
+        found = both(rows, k, votes)
+    assert_same(*found)
 
 
 @pytest.mark.parametrize("n", [2, 3, 33, 50, 101, 200])
 def test_any_number_of_rows_that_straight_code_takes_is_sorted(n):
     rows = np.random.default_rng(n).normal(size=(n, 2 * WIDTH)).astype(np.float32)
     k = (n - 1) // 3
-    plain, straight = both(rows_of(rows), k, n // 4)
-    assert_same(plain, straight)
+    plain, straight, direct = both(rows_of(rows), k, n // 4)
+    assert_same(plain, straight, direct)
     passes = np.abs(naive.votes(rows.astype(np.float64))) >= n // 4
     twin = naive.middle_mean(rows.astype(np.float64), k) * passes
     np.testing.assert_allclose(straight.update, twin, rtol=1e-6, atol=1e-9)
@@ -100,15 +119,17 @@ def test_the_number_of_threads_changes_no_bit(n_threads, monkeypatch):
     monkeypatch.setenv("HOLDFAST_THREADS", str(n_threads))
     sent = np.random.default_rng(0).normal(size=(9, 3 * CELL + 100)).astype(np.float32)
     assert_same(*both(rows_of(sent, explain=True), 2, 0))
-    plain, straight = both(rows_of(sent), 2, 5)
-    assert_same(plain, straight)
+    plain, *others = both(rows_of(sent), 2, 5)
+    assert_same(plain, *others)
     assert plain.n_kept == (np.abs(np.sign(sent).sum(axis=0)) >= 5).sum()
 
 
 @pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("at", [0, WIDTH - 1, WIDTH, CELL - 1, CELL, CELL + 76])
 @pytest.mark.parametrize("explain", [False, True])
-def test_a_bad_value_is_found_and_so_is_who_sent_it(bad, at, explain):
+@pytest.mark.parametrize("are_loaded", [False, True])
+def test_a_bad_value_is_found_and_so_is_who_sent_it(bad, at, explain, are_loaded, monkeypatch):
+    monkeypatch.setattr(passes, "_are_loaded", lambda name: are_loaded)
     sent = np.zeros((6, CELL + 77), dtype=np.float32)
     sent[1, at] = sent[4, at] = bad
     _tiers.compile_now(Shape(6, 1, FLOAT32, is_masked=False, has_base=False, explain=explain))
@@ -137,3 +158,37 @@ def test_what_a_half_cannot_hold_is_found_in_a_layer_of_halves_sent_as_singles()
     with pytest.raises(NonFiniteError) as caught:
         kernels.trimmed_mean(rows, n_trimmed=1)
     assert caught.value.rows == (4,)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("has_base", [False, True])
+@pytest.mark.parametrize("explain", [False, True])
+def test_a_weighted_sum_has_the_bits_of_the_loops(dtype, has_base, explain):
+    rng = np.random.default_rng(0)
+    rows = rows_of(strange(rng, 7, 3 * WIDTH + 5, dtype), explain=explain)
+    if has_base:
+        rows = replace(rows, base=(rng.normal(size=rows.dim).astype(dtype),))
+    weights = rng.normal(size=7)
+    weights[2] = 0.0
+    found = on_all_ways(shape_of(rows, is_sum=True), lambda: kernels.combine(rows, weights))
+    for sums in found[1:]:
+        assert sums.update.tobytes() == found[0].update.tobytes()
+        assert sums.n_kept == found[0].n_kept
+        if explain:
+            assert sums.clients.dots.tobytes() == found[0].clients.dots.tobytes()
+            assert sums.clients.opposed.tobytes() == found[0].clients.opposed.tobytes()
+            assert sums.clients.trimmed is None
+
+
+def test_without_loops_it_is_called_from_python_and_numba_is_not_imported():
+    code = """
+import sys
+import numpy as np
+import holdfast
+sent = [[np.full((40, 5), i, np.float32), np.full(77, i, np.float32)] for i in range(9)]
+assert holdfast.median(sent).update[1][0] == 4
+assert holdfast.fedavg(sent).update[0][0, 0] == 4
+assert "numba" not in sys.modules
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "HOLDFAST_STRAIGHT"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=300)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from holdfast import kernels
-from holdfast.kernels import _tiers
+from holdfast.kernels import _tiers, passes
 from holdfast.kernels._forms import FLOAT32
 from holdfast.kernels._straight import Shape
 from holdfast.updates import rows_of
@@ -35,6 +35,7 @@ def nothing_compiled(monkeypatch):
     monkeypatch.setattr(_tiers, "ENOUGH", SENT.size)
     monkeypatch.setattr(_tiers, "_addresses", {})
     monkeypatch.setattr(_tiers, "_n_values", {})
+    monkeypatch.setattr(passes, "_are_loaded", lambda name: True)
     yield
     finish()
 
@@ -53,6 +54,18 @@ def test_the_code_that_is_there_is_what_runs():
     finish()
     _tiers._addresses[SHAPE] = _tiers.compile_now(SHAPE._replace(n_trimmed=5))  # the median instead
     assert aggregated().tobytes() != plain.tobytes()
+
+
+def test_where_the_loops_are_not_loaded_the_code_is_compiled_at_once(monkeypatch):
+    expected = aggregated()
+    finish()
+    _tiers._addresses.clear()
+    monkeypatch.setattr(passes, "_are_loaded", lambda name: False)
+    monkeypatch.setattr(_tiers, "ENOUGH", 1 << 40)
+    assert aggregated().tobytes() == expected.tobytes()
+    assert _tiers._addresses[SHAPE] != 0
+    many = SHAPE._replace(n_rows=_tiers.MOST_AT_ONCE + 1)
+    assert _tiers.address_of(many, n_values=1, at_once=True) == 0
 
 
 def test_little_work_is_not_worth_it_but_adds_up(monkeypatch):
