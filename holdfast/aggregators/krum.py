@@ -41,7 +41,7 @@ def krum(updates: Updates, *, n_malicious: int) -> Aggregate:
     best = crowd_scores("krum", rows, n_malicious).argmin()
     client_weights = (np.arange(len(rows)) == best).astype(np.float64)
     guarantee = krum_guarantee(len(rows), n_malicious)
-    return weighted_sum("krum", rows, client_weights, selected=client_weights > 0, **guarantee)
+    return weighted_sum("krum", rows, client_weights, skips=True, selected=client_weights > 0, **guarantee)
 
 
 def crowd_scores(rule: str, rows: Rows, n_malicious: int, distances: Distances = squared_distances) -> Array:

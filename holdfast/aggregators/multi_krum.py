@@ -42,7 +42,7 @@ def multi_krum(
         guarantee |= {"covered": None if guarantee["covered"] else False, "tolerates": None, "promise": None}
     if weighted:
         guarantee["notes"] += weight_notes(client_weights)
-    return weighted_sum("multi_krum", rows, client_weights, selected=selected, **guarantee)
+    return weighted_sum("multi_krum", rows, client_weights, skips=True, selected=selected, **guarantee)
 
 
 def selection(scores: NDArray[np.float64], n_malicious: int, n_selected: int | None) -> NDArray[np.bool_]:

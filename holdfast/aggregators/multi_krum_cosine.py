@@ -25,4 +25,4 @@ def multi_krum_cosine(updates: Updates, *, n_malicious: int, n_selected: int | N
     rows = rows_of(updates)
     scores = crowd_scores("multi_krum_cosine", rows, n_malicious, lambda gram, part: 1 - cosines(gram, part))
     selected = selection(scores, n_malicious, n_selected)
-    return weighted_sum("multi_krum_cosine", rows, selected / selected.sum(), selected=selected)
+    return weighted_sum("multi_krum_cosine", rows, selected / selected.sum(), skips=True, selected=selected)

@@ -16,10 +16,19 @@ __all__ = ["in_form", "measured_against", "measures", "outcome", "weighted_sum"]
 
 
 def weighted_sum(
-    rule: str, rows: Rows, client_weights: Any, *, beside: tuple[float, Any] | None = None, **said: Any
+    rule: str,
+    rows: Rows,
+    client_weights: Any,
+    *,
+    beside: tuple[float, Any] | None = None,
+    skips: bool = False,
+    **said: Any,
 ) -> Aggregate:
-    """Return what a rule returns whose update is a weighted sum of the rows and of one more `beside` them."""
-    seen = kernels.combine(rows, client_weights, beside=beside)
+    """Return what a rule returns whose update is a weighted sum of the rows and of one more `beside` them.
+
+    A rule that has measured all rows `skips` those without weight.
+    """
+    seen = kernels.combine(rows, client_weights, beside=beside, skips=skips)
     return outcome(rule, rows, seen, client_weights=client_weights, **said)
 
 

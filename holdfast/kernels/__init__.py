@@ -90,11 +90,15 @@ def combine(
     n_votes: int = 0,
     below: float = 0.0,
     beside: tuple[float, Array] | None = None,
+    skips: bool = False,
 ) -> Pass:
     """Return the weighted sum of rows, times `below` where |sum of signs| < n_votes.
 
-    `beside` is a weight and a flat update of the server's own, added to the sum.
+    `beside` is a weight and a flat update of the server's own, added to the sum. If it `skips`, rows without
+    weight are not read again: an earlier pass has found that their values are finite.
     """
+    if skips and not rows.explain and n_votes == 0 and (weights != 0).any():
+        rows, weights = rows.select(np.flatnonzero(weights)), weights[weights != 0]
     weight, own = beside or (0.0, NOTHING)
     plan = _plan(SUM, rows, n_votes=n_votes, below=below)
     return _sweep(

@@ -22,7 +22,7 @@ MOST_ROWS = 64
 PART = 128  # columns that are converted, and multiplied, at a time. Never changes a result
 AHEAD = 1024  # bytes to fetch early, into the second cache: the first is for the panel
 
-EIGHT = ir.VectorType(DOUBLE, 8)
+FOUR, EIGHT = ir.VectorType(DOUBLE, 4), ir.VectorType(DOUBLE, 8)
 
 
 class Products(NamedTuple):
@@ -74,7 +74,7 @@ def assembly(shape: Products, *, n_bytes: int, n_registers: int) -> str:
     limit, addresses, skipped, base, n_columns, total = function.args
     builder = ir.IRBuilder(function.append_basic_block())
     number = FLOAT if shape.kind == FLOAT32 else DOUBLE
-    code = Vectors(builder, number, 8 * (4 if number == FLOAT else 8))  # of two rows, four numbers of each
+    code = Vectors(builder, number, max(n_bytes, 32))  # four numbers at least
     grid = tiles(shape.n_rows, 4 if n_bytes == 64 else 1)
     writer = Writer(code, shape, grid, builder.inttoptr(addresses, I64.as_pointer()))
     with repeated(builder, builder.udiv(n_columns, I64(PANEL))) as panel:
@@ -84,8 +84,7 @@ def assembly(shape: Products, *, n_bytes: int, n_registers: int) -> str:
             writer.convert(builder.add(skipped, inside), builder.add(base, inside))
             for tile in range(len(grid)):
                 writer.multiply(tile, builder.add(skipped, inside))
-        for tile in range(len(grid)):
-            writer.add_up(tile, total)
+        writer.add_up(total)
     worst = code.largest_bits(builder.load(writer.worst))
     is_bad = builder.icmp_unsigned(">", worst, code.bits_of(limit))
     builder.ret(builder.select(is_bad, I64(-1), I64(0)))
@@ -103,26 +102,43 @@ class Writer:
         self.panel = self._room(shape.n_pairs * PART // 4)
         self.sums = self._room(sum(sizes))
         self.worst = code.variable(code.bits)
-        with repeated(builder, I64(sum(sizes))) as number:
-            self._store(every(EIGHT, 0.0), self.sums, number)
+        for room, n_vectors in ((self.sums, sum(sizes)), (self.panel, shape.n_pairs * PART // 4)):
+            with repeated(
+                builder, I64(n_vectors)
+            ) as number:  # the panel, too: a pair may lack its second row
+                self._store(every(EIGHT, 0.0), room, number)
 
     def convert(self, skipped: Any, base: Any) -> None:
         """Fill the part of the panel: four numbers of a row, then four of the next one, less the base."""
         code, builder = self.code, self.code.builder
-        for pair in range(self.shape.n_pairs):
-            rows = range(2 * pair, min(2 * pair + 2, self.shape.n_rows))
-            starts = [self._start(row, skipped) for row in rows]
+        largest = [builder.load(self.worst)]
+        for row in range(self.shape.n_rows):
+            is_own = self.shape.has_beside and row == self.shape.n_rows - 1
+            less = base if self.shape.has_base and not is_own else None
+            convert = self._conversion(row, self._start(row, skipped), less, is_inspected=not is_own)
+            largest = folded(builder, I64(PART // code.n_lanes), largest, convert)
+        builder.store(*largest, self.worst)
 
-            def step(four: Any, worst: list[Any], pair: int = pair, starts: Any = starts) -> list[Any]:
-                at = builder.mul(four, I64(4 * code.size))
-                fours = [self._taken(2 * pair + k, start, at, base) for k, start in enumerate(starts)]
-                fours += [every(fours[0].type, 0.0)] * (2 - len(fours))
-                both = builder.shuffle_vector(*fours, ir.Constant(ir.VectorType(I32, 8), list(range(8))))
-                self._store(code.widened(both), self.panel, builder.add(four, I64(pair * PART // 4)))
-                return [code.larger_bits(worst[0], code.magnitude_bits(self._sent(pair, both)))]
+    def _conversion(self, row: int, start: Any, less: Any, *, is_inspected: bool) -> Any:
+        """Return the step that converts a vector's worth of a row, and finds its largest magnitude."""
+        code, builder = self.code, self.code.builder
+        few, n_fours = ir.VectorType(code.number, 4), code.n_lanes // 4
 
-            (found,) = folded(builder, I64(PART // 4), [builder.load(self.worst)], step)
-            builder.store(found, self.worst)
+        def step(turn: Any, worst: list[Any]) -> list[Any]:
+            number = builder.mul(turn, I64(n_fours))
+            for four in range(n_fours):  # loaded apart: to take a vector apart takes longer
+                at = builder.mul(builder.add(number, I64(four)), I64(4 * code.size))
+                values = self._taken(start, less, at, few)
+                wide = builder.fpext(values, FOUR) if code.number == FLOAT else values
+                into = builder.add(number, I64(row // 2 * PART // 4 + four))
+                builder.store(wide, self._half(into, row), align=32)
+            if not is_inspected:
+                return worst
+            at = builder.mul(turn, I64(code.n_lanes * code.size))
+            values = self._taken(start, less, at, code.numbers)
+            return [code.larger_bits(*worst, code.magnitude_bits(values))]
+
+        return step
 
     def multiply(self, number: int, skipped: Any) -> None:
         """Add a tile's products over the part of the panel to its sums; fetch some rows of the next ones."""
@@ -147,19 +163,22 @@ class Writer:
         for k, sums in enumerate(folded(builder, I64(PART // 4), before, step)):
             self._store(sums, self.sums, I64(first + k))
 
-    def add_up(self, number: int, total: Any) -> None:
-        """Add the lanes of a tile's sums to its products, and clear them."""
-        tile, builder, n_padded = self.grid[number], self.code.builder, -(-self.shape.n_rows // 4) * 4
-        for k, pair in enumerate(tile.pairs):
-            for m, other in enumerate(tile.others):
-                place = I64(self.firsts[number] + k * len(tile.others) + m)
-                lanes = self._load(self.sums, place)
-                for half in range(2):
-                    chosen = ir.Constant(ir.VectorType(I32, 4), list(range(4 * half, 4 * half + 4)))
-                    four = builder.shuffle_vector(lanes, every(EIGHT, 0.0), chosen)
-                    at = 8 * ((2 * pair + half) * n_padded + other)
-                    self.code.add_double(self.code.lane_sum(four), builder.add(total, I64(at)))
-                self._store(every(EIGHT, 0.0), self.sums, place)
+    def add_up(self, total: Any) -> None:
+        """Add the lanes of all sums to the products, and clear them."""
+        builder, n_padded = self.code.builder, -(-self.shape.n_rows // 4) * 4
+        held = [(pair, other) for tile in self.grid for pair in tile.pairs for other in tile.others]
+        places = [8 * (2 * pair * n_padded + other) for pair, other in held]
+        table = ir.GlobalVariable(builder.module, ir.ArrayType(I64, len(places)), "places")
+        table.initializer, table.global_constant = ir.Constant(table.value_type, places), True
+        with repeated(builder, I64(len(places))) as number:
+            lanes = self._load(self.sums, number)
+            place = builder.add(total, builder.load(builder.gep(table, [I64(0), number])))
+            for half in range(2):
+                chosen = ir.Constant(ir.VectorType(I32, 4), list(range(4 * half, 4 * half + 4)))
+                four = builder.shuffle_vector(lanes, every(EIGHT, 0.0), chosen)
+                at = builder.add(place, I64(8 * half * n_padded))
+                self.code.add_double(self.code.lane_sum(four), at)
+            self._store(every(EIGHT, 0.0), self.sums, number)
 
     def _room(self, n_vectors: int) -> Any:
         room = on_stack(self.code.builder, ir.ArrayType(EIGHT, n_vectors))
@@ -176,32 +195,24 @@ class Writer:
         builder = self.code.builder
         return builder.add(builder.load(builder.gep(self.rows, [I64(row)])), skipped)
 
-    def _taken(self, row: int, place: Any, at: Any, base: Any) -> Any:
-        """Return four numbers of a row, `at` bytes from its place, less the base."""
-        code, builder = self.code, self.code.builder
-        four = ir.VectorType(code.number, 4).as_pointer()
-        start = builder.add(place, at)
-        values = builder.load(builder.inttoptr(start, four), align=code.size)
-        is_own = self.shape.has_beside and row == self.shape.n_rows - 1
-        if self.shape.has_base and not is_own:
-            below = builder.load(builder.inttoptr(builder.add(base, at), four), align=code.size)
-            values = builder.fsub(values, below)
-        return values
+    def _taken(self, start: Any, less: Any, at: Any, kind: Any) -> Any:
+        """Return numbers of a row, `at` bytes from its start, less those there in the base."""
+        builder = self.code.builder
+        values, *below = (
+            builder.load(builder.inttoptr(builder.add(place, at), kind.as_pointer()), align=self.code.size)
+            for place in (start, less)
+            if place is not None
+        )
+        return builder.fsub(values, *below) if below else values
 
-    def _sent(self, pair: int, both: Any) -> Any:
-        """Return a pair without the server's own row, which is not inspected."""
-        own = self.shape.n_rows - 1 if self.shape.has_beside else -1
-        if own // 2 != pair or own < 0:
-            return both
-        lanes = [*range(4 * (own % 2)), *range(8, 16 - 4 * (own % 2))]
-        chosen = ir.Constant(ir.VectorType(I32, 8), lanes)
-        return self.code.builder.shuffle_vector(both, every(both.type, 0.0), chosen)
+    def _half(self, number: Any, row: int) -> Any:
+        builder = self.code.builder
+        place = builder.bitcast(builder.gep(self.panel, [number]), FOUR.as_pointer())
+        return builder.gep(place, [I64(row % 2)])
 
     def _twice(self, row: int, four: Any) -> Any:
         """Return four numbers of a row, twice."""
-        builder, kind = self.code.builder, ir.VectorType(DOUBLE, 4)
-        place = builder.gep(self.panel, [builder.add(four, I64(row // 2 * PART // 4))])
-        half = builder.gep(builder.bitcast(place, kind.as_pointer()), [I64(row % 2)])
-        numbers = builder.load(half, align=32)
+        builder = self.code.builder
+        place = self._half(builder.add(four, I64(row // 2 * PART // 4)), row)
         chosen = ir.Constant(ir.VectorType(I32, 8), [*range(4), *range(4)])
-        return builder.shuffle_vector(numbers, ir.Constant(kind, ir.Undefined), chosen)
+        return builder.shuffle_vector(builder.load(place, align=32), ir.Constant(FOUR, ir.Undefined), chosen)

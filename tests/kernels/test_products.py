@@ -101,3 +101,14 @@ def test_tiles_hold_every_product_once(n, most_pairs):
     ]
     assert len(held) == len(set(held))
     assert {(i, j) for i in range(n) for j in range(i, n)} <= set(held)
+
+
+def test_a_sum_that_skips_rows_without_weight_has_the_same_bits():
+    rng = np.random.default_rng(0)
+    rows = rows_of(rng.normal(size=(7, 3 * PANEL + 5)).astype(np.float32))
+    weights = np.array([0.0, 0.3, -0.2, 0.0, 0.5, 0.1, 0.0])
+    whole, skipped = (kernels.combine(rows, weights, skips=skips) for skips in (False, True))
+    assert whole.update.tobytes() == skipped.update.tobytes()
+    assert kernels.combine(rows, np.zeros(7), skips=True).update.sum() == 0
+    explained = replace(rows, explain=True)
+    assert kernels.combine(explained, weights, skips=True).clients.squares.size == 8
