@@ -54,7 +54,7 @@ def write(summary: dict[str, Any], *, is_full: bool, console: Console) -> None:
     text = table.lines(summary, *size)
     if is_final:
         table.write_between_markers(ROOT / "README.md", text)
-    console.print("\n".join(text), markup=False, soft_wrap=True)
+    console.print("\n".join([*text, "", *table.details(summary)]), markup=False, soft_wrap=True)
     for record in summary["cases"]:
         if record["status"] != "measured":
             case = f"{record['kind']} of {record['contender']}, {record['n_clients']} x {record['dim']:,}"

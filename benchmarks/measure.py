@@ -11,8 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["OutsideLoad", "extra_memory", "interleaved", "peak_beyond", "relative_distance", "seconds_of"]
+from holdfast._support.threads import for_each
+
+__all__ = [
+    "OutsideLoad",
+    "extra_memory",
+    "interleaved",
+    "peak_beyond",
+    "reading_time",
+    "relative_distance",
+    "seconds_of",
+]
 
 #: A call slower than this needs no warm-up: its first time counts.
 SLOW = 5.0
@@ -102,6 +113,11 @@ class OutsideLoad:
         user, nice, system, _, _, irq, softirq, steal = map(int, stat.read_text().split()[1:9])
         busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
         return busy - sum(os.times()[:4])
+
+
+def reading_time(rows: list[NDArray[Any]], *, n_times: int = 5) -> float:
+    """Return the shortest time in which all threads read every value once: less no rule can take."""
+    return min(seconds_of(lambda: for_each(np.max, rows))[0] for _ in range(n_times))
 
 
 def quartiles(values: list[float]) -> list[float]:

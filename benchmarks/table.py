@@ -7,7 +7,7 @@ from .contenders import RULES
 from .machine import one_line
 from .summary import measured
 
-__all__ = ["lines", "ratios", "write_between_markers"]
+__all__ = ["details", "lines", "ratios", "write_between_markers"]
 
 START, END = "<!-- benchmark:start -->", "<!-- benchmark:end -->"
 
@@ -89,9 +89,32 @@ def notes(summary: Summary, n_clients: int, dim: int) -> list[str]:
         empty = max(record["empty_cache_seconds"] for record in first)
         filled = max(record["filled_cache_seconds"] for record in first)
         said.append(
-            f"The first call of a rule compiles it ({empty:.1f} s); later processes load it ({filled:.2f} s)."
+            f"The first call of a rule takes at most {empty:.1f} s; in later processes, {filled:.2f} s."
         )
     return said
+
+
+def details(summary: Summary) -> list[str]:
+    """Return what is shown beside the table: nanoseconds per value on one thread, and how times grow.
+
+    >>> details({"ns_per_value": {"median holdfast": {"2x5": 1.0}}, "growth": {}})[-1]
+    '| median holdfast | 1.0 | – | – |'
+    """
+    per_value, growth = summary.get("ns_per_value", {}), summary.get("growth", {})
+    sizes = list(dict.fromkeys(size for found in per_value.values() for size in found))
+    lines = [
+        "Nanoseconds per value on one thread (reading: every value once, which bounds all), and the powers of",
+        "the number of parameters d and of clients n that times grow with:",
+        "",
+        f"| | {' | '.join(sizes)} | d | n |",
+        "| --- |" + " ---: |" * (len(sizes) + 2),
+    ]
+    for name in sorted(per_value, key=lambda name: (name not in ("reading", "mean torch"), name)):
+        grown = growth.get(name, {})
+        cells = [per_value[name].get(size) for size in sizes] + [grown.get("in_d"), grown.get("in_n")]
+        shown = ["–" if cell is None else number(cell) for cell in cells]
+        lines.append(f"| {name} | {' | '.join(shown)} |")
+    return lines
 
 
 def number(value: float) -> str:

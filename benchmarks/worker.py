@@ -14,7 +14,7 @@ from .cases import Case, Store, is_disturbed
 from .contenders import Contender, contenders, reference
 from .data import Updates
 from .first_call import first_call
-from .measure import OutsideLoad, extra_memory, interleaved, relative_distance
+from .measure import OutsideLoad, extra_memory, interleaved, reading_time, relative_distance
 
 __all__ = ["measure_all"]
 
@@ -27,6 +27,7 @@ def measure_all(cases: list[Case], store: Store, *, repeat_for: float | None = N
     known = {contender.name: contender for contender in contenders()[0]}
     first = cases[0]
     updates = Updates(first.n_clients, first.dim) if first.kind != "first_call" else None
+    limit = reading_time(updates.rows) if updates is not None and first.kind == "time" else None
     for number, case in enumerate(cases):
         print("start", number, flush=True)
         # Ends the process even inside compiled code; the runner sees why, and continues with the next case.
@@ -41,6 +42,7 @@ def measure_all(cases: list[Case], store: Store, *, repeat_for: float | None = N
                 found = memory_of(contender, updates)
             else:
                 found = time_of(contender, known[f"{contender.rule} holdfast"], updates, repeat_for)
+                found["reading_seconds"] = limit
         except Exception as error:
             store.put(case, "failed", reason=f"{type(error).__name__}: {str(error).splitlines()[0][:160]}")
         else:

@@ -38,12 +38,13 @@ def sweep(
         n_columns = (min(last, int(source.offsets[layer + 1])) - at) // WIDTH * WIDTH
         if n_columns:
             n_kept = _called(source, layer, plan, code, at, n_columns, number, out, found)
-            if n_kept < 0:
-                found.bad[:] += _bad_values(source, at, at + n_columns)
         else:
             n_columns = min(WIDTH, stop - at)
             n_kept = _block(source, plan, code, at, n_columns, number, out, found)
-        found.kept[0] += max(n_kept, 0)
+        if n_kept < 0:
+            found.bad[:] += _bad_values(source, at, at + n_columns)
+        else:
+            found.kept[0] += n_kept
         at += n_columns
 
 
@@ -61,8 +62,7 @@ def gram(source: Source, beside: Array, code: int, start: int, stop: int, total:
             own = np.zeros(PANEL if beside.size else 0, source.limits.dtype)
             own[: end - at] = beside[at:end]
             whole, copies = _together(source, at, end, PANEL)
-            is_done = not _bad_values(source, at, end).any()  # by the limits of each layer
-            is_done = is_done and _multiplied(whole, 0, own, code, 0, PANEL, total)
+            is_done = _multiplied(whole, 0, own, code, 0, PANEL, total)
             del copies  # not before: the source points into them
         if not is_done:
             bad += _bad_values(source, at, end)
@@ -87,11 +87,7 @@ def _multiplied(
 def _block(
     source: Source, plan: Plan, code: int, at: int, width: int, number: int, out: Array, found: Found
 ) -> int:
-    """Work on one block that no layer holds whole; return how many columns the mask kept."""
-    bad = _bad_values(source, at, at + width)
-    if bad.any():
-        found.bad[:] += bad
-        return 0
+    """Work on a block that no layer holds whole; return how many columns the mask kept, -1 if one is bad."""
     n_rows, result = source.addresses.shape[1], np.empty(WIDTH, out.dtype)
     whole, copies = _together(source, at, at + width, WIDTH)
     n_kept = _called(whole, 0, plan, code, 0, WIDTH, number, result, found)
@@ -100,7 +96,7 @@ def _block(
     if plan.explain:  # columns past the width count nowhere
         for column in range(width, WIDTH):
             found.consistency[column % 4 * (n_rows + 1)] -= 1
-    return n_kept if plan.n_votes > 0 else width
+    return n_kept if plan.n_votes > 0 or n_kept < 0 else width
 
 
 def _called(
@@ -141,24 +137,33 @@ def _together(source: Source, start: int, stop: int, width: int) -> tuple[Source
     """Return columns start to stop, and zeros up to the width, as one layer; and what it points into."""
     n_rows, dtype, has_base = source.addresses.shape[1], source.limits.dtype, source.base_kinds.size > 0
     copies = np.zeros((n_rows + 1, width), dtype)  # the last is the base
+    size, stride = dtype.itemsize, copies.strides[0]
+    places = [_address_of(copies) + stride * row for row in range(n_rows + 1)]
     for layer, first, last in _pieces(source, start, stop):
-        inside = slice(first - start, last - start)
-        for row in range(n_rows):
-            copies[row, inside] = _numbers(source.addresses[layer, row], source, layer, first, last)
-        if has_base:
-            copies[n_rows, inside] = _numbers(source.base_addresses[layer], source, layer, first, last)
-    places = np.uint64(_address_of(copies)) + np.arange(n_rows + 1, dtype=np.uint64) * np.uint64(
-        copies.strides[0]
-    )
+        skipped, inside = (first - int(source.offsets[layer])) * size, (first - start) * size
+        sent = source.addresses[layer].tolist()
+        base = [int(source.base_addresses[layer])] if has_base else []
+        for place, address in zip(places, sent, strict=False):
+            ctypes.memmove(place + inside, (address + skipped) % 2**64, (last - first) * size)
+        for address in base:
+            ctypes.memmove(places[n_rows] + inside, (address + skipped) % 2**64, (last - first) * size)
     together = Source(
-        places[None, :n_rows],
+        np.array([places[:n_rows]], dtype=np.uint64),
         source.kinds[:1],
         np.array([0, width]),
-        np.array([np.finfo(dtype).max], dtype),
-        places[n_rows:] if has_base else places[:0],
+        np.array([_limit(source, start, stop)], dtype),
+        np.array(places[n_rows:] if has_base else [], dtype=np.uint64),
         source.base_kinds[:1],
     )
     return together, copies
+
+
+def _limit(source: Source, start: int, stop: int) -> float:
+    """Return the largest magnitude for columns start to stop: 0 if layers differ in it and a value is bad."""
+    limits = source.limits[[layer for layer, _, _ in _pieces(source, start, stop)]]
+    if (limits == limits[0]).all():
+        return float(limits[0])
+    return 0.0 if _bad_values(source, start, stop).any() else float(limits.max())
 
 
 def _bad_values(source: Source, start: int, stop: int) -> Array:

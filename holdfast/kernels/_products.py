@@ -136,7 +136,7 @@ class Writer:
                 return worst
             at = builder.mul(turn, I64(code.n_lanes * code.size))
             values = self._taken(start, less, at, code.numbers)
-            return [code.larger_bits(*worst, code.magnitude_bits(values))]
+            return [code.larger_bits(worst[0], code.magnitude_bits(values))]
 
         return step
 

@@ -58,6 +58,7 @@ def test_the_core_measures_times_and_keeps_them(store, monkeypatch):
         record = store.get(case)
         assert record["status"] == "measured"
         assert record["ratio"] > 0
+        assert record["reading_seconds"] > 0
         assert record["nanoseconds_per_element"] == pytest.approx(1e9 * record["seconds"] / 4_000)
     store.clear()
     assert store.get(cases[0]) is None
@@ -135,6 +136,16 @@ def test_growth_is_fitted_as_the_power():
 def test_a_small_model_does_not_bend_the_growth_of_large_ones():
     times = [timed("rfa holdfast", 1.0, dim=d, seconds=1e-9 * max(d, 10**5)) for d in (40_000, 10**5, 10**6)]
     assert summary.growth(times)["rfa holdfast"]["in_d"] == pytest.approx(1.0)
+
+
+def test_times_on_one_thread_are_given_per_value_beside_the_limit():
+    record = timed("median holdfast", 2.0, threads=1, seconds=4e-5, reading_seconds=1e-5)
+    growth = {"median holdfast": {"in_d": 1.0}}
+    assert table.details({"ns_per_value": summary.ns_per_value([record]), "growth": growth})[-3:] == [
+        "| mean torch | 500 | – | – |",
+        "| reading | 0.5 | – | – |",
+        "| median holdfast | 2.0 | 1.0 | – |",
+    ]
 
 
 def test_explain_costs_its_ratio_to_the_plain_call():

@@ -192,3 +192,20 @@ assert "numba" not in sys.modules
 """
     environment = {name: value for name, value in os.environ.items() if name != "HOLDFAST_STRAIGHT"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=300)
+
+
+@pytest.mark.parametrize(("at", "bad"), [((0, 5), (3,)), ((1, 5), ())])
+def test_without_loops_each_layer_of_a_block_has_its_own_limit(at, bad, monkeypatch):
+    monkeypatch.setattr(passes, "_are_loaded", lambda name: False)
+    base = [np.zeros(60, dtype=np.float16), np.zeros(60, dtype=np.float32)]
+    sent = [[np.full(60, 1.0 + client, dtype=np.float32) for _ in base] for client in range(5)]
+    sent[3][at[0]][at[1]] = 70_000.0  # more than a half can hold
+    rows = replace(fitting([base, *sent], base=base).rows.select(range(1, 6)), base=None)
+    passing = [lambda: kernels.trimmed_mean(rows, n_trimmed=1), lambda: kernels.gram(rows)]
+    for call in passing:
+        if bad:
+            with pytest.raises(NonFiniteError) as caught:
+                call()
+            assert caught.value.rows == bad
+        else:
+            call()
