@@ -103,8 +103,8 @@ def details(summary: Summary) -> list[str]:
     per_value, growth = summary.get("ns_per_value", {}), summary.get("growth", {})
     sizes = list(dict.fromkeys(size for found in per_value.values() for size in found))
     lines = [
-        "Nanoseconds per value on one thread (reading: every value once, which bounds all), and the powers of",
-        "the number of parameters d and of clients n that times grow with:",
+        "Nanoseconds per value on one thread (reading: every value once, which bounds all), and the powers",
+        "of the number of parameters d and of clients n that times grow with:",
         "",
         f"| | {' | '.join(sizes)} | d | n |",
         "| --- |" + " ---: |" * (len(sizes) + 2),

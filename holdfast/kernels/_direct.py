@@ -17,6 +17,9 @@ __all__ = ["gram", "is_plain", "sweep"]
 
 Array = NDArray[Any]
 
+#: What the code takes is told in `_straight` and in `_products`.
+COLUMNS = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, *[ctypes.c_uint64] * 12)
+PRODUCTS = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, *[ctypes.c_uint64] * 5)
 MOST_LAYERS = 500  # each costs some microseconds here, and much less in the loops
 
 
@@ -79,9 +82,8 @@ def _multiplied(
         addresses = np.append(addresses, np.uint64((_address_of(own) - skipped) % 2**64))
     addresses = np.ascontiguousarray(addresses)
     base = int(source.base_addresses[layer]) + skipped if source.base_kinds.size else 0
-    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, *[ctypes.c_uint64] * 5)
     given = (_address_of(addresses), skipped, base, n_columns, _address_of(total))
-    return int(kind(code)(float(source.limits[layer]), *given)) == 0
+    return int(PRODUCTS(code)(float(source.limits[layer]), *given)) == 0
 
 
 def _block(
@@ -129,8 +131,7 @@ def _called(
         _address_of(found.trimmed),
         _address_of(found.consistency),
     )
-    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, *[ctypes.c_uint64] * len(given))
-    return int(kind(code)(float(source.limits[layer]), *given))
+    return int(COLUMNS(code)(float(source.limits[layer]), *given))
 
 
 def _together(source: Source, start: int, stop: int, width: int) -> tuple[Source, Array]:

@@ -194,7 +194,7 @@ assert "numba" not in sys.modules
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=300)
 
 
-@pytest.mark.parametrize(("at", "bad"), [((0, 5), (3,)), ((1, 5), ())])
+@pytest.mark.parametrize(("at", "bad"), [((0, 5), (4,)), ((1, 5), ())])
 def test_without_loops_each_layer_of_a_block_has_its_own_limit(at, bad, monkeypatch):
     monkeypatch.setattr(passes, "_are_loaded", lambda name: False)
     base = [np.zeros(60, dtype=np.float16), np.zeros(60, dtype=np.float32)]
