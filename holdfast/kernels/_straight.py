@@ -23,6 +23,7 @@ NAME = "straight"
 #: base and output from there on, how many columns (whole blocks), the votes that each needs, where the rows'
 #: weights are, and `Measures`.
 SIGNATURE = ir.FunctionType(I64, [DOUBLE] + [I64] * (7 + len(Measures._fields)))
+IN_ONE_GO = 16  # comparators that LLVM may put in another order. Never changes a result
 AHEAD = 1024  # bytes to fetch early: memory answers after about as long as two blocks take
 
 
@@ -57,6 +58,9 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
     rows = builder.inttoptr(addresses, I64.as_pointer())
     shares = builder.inttoptr(weights, DOUBLE.as_pointer())
     order = within_reach(comparators(shape.n_rows, shape.n_trimmed), n_registers * 3 // 4)
+    end = function.append_basic_block()
+    go = len(order) + 1 if shape.n_rows <= n_registers else IN_ONE_GO
+    goes = [order[first : first + go] for first in range(0, len(order), go)]
     with repeated(builder, builder.udiv(n_columns, I64(WIDTH))) as number:
         block = builder.mul(number, I64(WIDTH * code.size))
         with repeated(builder, I64(WIDTH // code.n_lanes)) as step:
@@ -68,7 +72,9 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
             if shape.is_sum:
                 made = columns.narrowed(columns.weighted_sum(shares))
             else:
-                columns.sort(order)
+                for pairs in goes:
+                    columns.sort(pairs)
+                    _pause(builder, n_columns, end)
                 made = columns.made(needed, n_kept)
             code.store(made, builder.add(out, at))
             builder.store(code.larger_bits(builder.load(worst), columns.worst), worst)
@@ -78,10 +84,19 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
             base_here = builder.add(base, block) if shape.has_base else None
             here = RowPlaces(rows, builder.add(skipped, block), base_here, shape.n_rows)
             measure_block(builder, code.number, here, room, Measures(*found))
-    is_bad = builder.icmp_unsigned(">", code.largest_bits(builder.load(worst)), code.bits_of(limit))
+    builder.branch(end)
+    builder.position_at_end(end)
     kept = builder.zext(code.total(builder.load(n_kept)), I64) if shape.is_masked else n_columns
+    is_bad = builder.icmp_unsigned(">", code.largest_bits(builder.load(worst)), code.bits_of(limit))
     builder.ret(builder.select(is_bad, I64(-1), kept))
     return str(function.module)
+
+
+def _pause(builder: ir.IRBuilder, n_columns: Any, end: Any) -> None:
+    """End a block of instructions, which LLVM orders anew: of many, it would spill most registers."""
+    following = builder.append_basic_block()
+    builder.cbranch(builder.icmp_unsigned("==", n_columns, I64(0)), end, following)  # never
+    builder.position_at_end(following)
 
 
 class Columns:
@@ -113,7 +128,7 @@ class Columns:
         return self.values[number]
 
     def sort(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Put the rows through the network."""
+        """Put the rows through a part of the network."""
         for low, high in pairs:
             x, y = self.row(low), self.row(high)
             self.values[low], self.values[high] = self.code.smaller(x, y), self.code.larger(x, y)
