@@ -16,7 +16,12 @@ PACKAGES = {
     "holdfast.lab": "Tasks, attacks and defences, and what is done with them.",
     "holdfast.lab.attacks": "Backdoors, and what attackers make of their updates.",
     "holdfast.lab.data": "Data sets, and how they are dealt to clients.",
+    "holdfast.lab.models": "Networks, and their parameters as one vector.",
     "holdfast.lab.training": "How clients train.",
+    "holdfast.lab.simulation": "Whole federations, round by round.",
+    "holdfast.runs.tracking": "Rounds for TensorBoard, MLflow and Weights & Biases.",
+    "holdfast.report": "Pages of your own.",
+    "holdfast.report.monitor": "The live page over a ledger, as a server and as a file.",
     "holdfast.errors": "What is raised.",
 }
 #: A package that cannot be imported without what it is for; its names are read from its text.
