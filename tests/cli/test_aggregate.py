@@ -135,7 +135,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_any_work(round_):
     files = ("--base", at, "--out", folder / "next", "--report", folder / "file" / "report.json")
     done = run("aggregate", *clients, *files)
     assert done.exit_code == 1
-    assert "is no folder; name another place" in done.stderr
+    assert "is not a folder; name another place" in done.stderr
     assert not (folder / "next").exists()
 
 
