@@ -32,7 +32,7 @@ def lines(folder: Path, *, scale: str) -> Iterator[str]:
     yield f"largest {found.largest:.3g}; half of the squared norm is in {found.share_of_half:.2%} of them"
     mimicked = load_or_make_study(STUDIES["mimicry"], run, folder)
     yield f"cosine without mimicry {mimicked.cosine:.3f}, length {mimicked.length:.2f}"
-    for point in sorted((mimicked.at_paper_share, *mimicked.points), key=lambda point: point.n_kept):
+    for point in mimicked.points:
         yield f"{point.n_kept:,} kept: cosine {point.cosine:.3f}, slowdown {point.slowdown:.1%}"
     apart = load_or_make_study(STUDIES["minima"], run, folder)
     yield f"{apart.ratio:.2f} times as far from the hull as an honest model from the others'"
