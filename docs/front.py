@@ -17,8 +17,10 @@ ROWS = {
     "plain averaging (`fedavg`)": "FedAvg",
     "the paper's rule (`invariant`)": "Invariant",
     "published alternative (`krum_trimmed_mean`)": "Krum, trimmed mean",
+    "published alternative (`flame`)": "FLAME",
     "**watch + `krum_trimmed_mean`**": "Watch, Krum, trimmed mean",
     "**wary watch + `krum_trimmed_mean`**": "Wary watch, Krum, trimmed mean",
+    "**watch + `flame`**": "Watch, FLAME",
 }
 COLUMNS = {
     "digits": "digits",
@@ -34,8 +36,10 @@ DRAWN = {
     "FedAvg": "plain averaging",
     "Invariant": "the paper's rule",
     "Krum, trimmed mean": "Krum, then\ntrimmed mean",
-    "Watch, Krum, trimmed mean": "the watch in\nfront of it",
-    "Wary watch, Krum, trimmed mean": "a wary watch\nin front of it",
+    "FLAME": "FLAME",
+    "Watch, Krum, trimmed mean": "the watch,\nKrum, trimmed",
+    "Wary watch, Krum, trimmed mean": "a wary watch,\nKrum, trimmed",
+    "Watch, FLAME": "the watch,\nFLAME",
 }
 HUES = {
     "light": {"text": "#1f2328", "quiet": "#59636e", "rule": "#d1d9e0", "bad": "#bc4c00", "good": "#0969da"},
@@ -99,7 +103,7 @@ def hidden(found: Document, task: str) -> dict[str, dict[str, float]]:
 def front_figure(found: Document, scheme: str) -> Any:
     """Return every attack on digits as a dot, one line per defence, for a light or a dark page."""
     hue = HUES[scheme]
-    figure = new_figure(8.4, 3.7)
+    figure = new_figure(8.4, 0.75 * len(DRAWN))
     figure.patch.set_alpha(0.0)
     axes = figure.subplots()
     axes.patch.set_alpha(0.0)
@@ -113,7 +117,8 @@ def front_figure(found: Document, scheme: str) -> Any:
     (known,) = [
         one for one in cells_of(found, "full_information") if one["row"] == "Watch, Krum, trimmed mean"
     ]
-    height, success = 1, 100 * known["measured"]["attack_success"]["mean"]
+    height = [*DRAWN][::-1].index(known["row"])
+    success = 100 * known["measured"]["attack_success"]["mean"]
     axes.scatter([success], [height], s=46, facecolors="none", edgecolors=hue["good"], lw=1.6, zorder=3)
     told = f"knows everything:\n{success:.0f} % ({_seeds(known['n_seeds'])})"
     axes.text(success + 2.2, height, told, va="center", fontsize=9, color=hue["quiet"])

@@ -29,6 +29,8 @@ def worst_text(experiments: list[dict[str, Any]], tasks: tuple[str, ...] = ("dig
     heads = [head for task in tasks for head in (f"{task}: the worst attack", f"{task}: mean")]
     lines = [["defence", *heads], ["---", *["---:"] * len(heads)]]
     for defence in tried[tasks[0]]:
+        if any(defence not in own for own in tried.values()):
+            continue  # it has yet to meet all attacks on one of the tasks
         rows = [own[defence] for own in tried.values()]
         cells = [text for row in rows for text in (_worst(row), f"{mean(row.values()):.2f}")]
         lines.append([f"**{defence}**" if "atch" in defence else defence, *cells])

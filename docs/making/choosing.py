@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+import holdfast
 from holdfast import aggregators
 from holdfast.paper.evidence import evidence
 
@@ -98,7 +99,7 @@ mean of those that lose at most {MOST_LOST:.0%} of accuracy against plain averag
 
 {_table([*watched, *plain])}
 ```python
-from holdfast import defend, factions, {_rule(best.defence)}
+{_imported(_rule(best.defence))}
 
 rule = {_rule(best.defence)}({"n_malicious=4" if _told(best.defence) else ""})  # of those who take part in one round
 result = defend(sent, rule, base=model, watch=factions({'mode="wary"' if best.defence.startswith(WARY) else ""}), state=state)
@@ -165,6 +166,12 @@ def _dearer(some: Sequence[Candidate], best: Candidate) -> str:
 
 def _rule(defence: str) -> str:
     return defence.rpartition("+")[2]
+
+
+def _imported(rule: str) -> str:
+    if rule in holdfast.__all__:
+        return f"from holdfast import defend, factions, {rule}"
+    return f"from holdfast import defend, factions\nfrom holdfast.aggregators import {rule}"
 
 
 def _told(defence: str) -> bool:

@@ -25,9 +25,9 @@ def mixed_sgd(
 ) -> Trained:
     """Return what `sgd` returns, computed in bfloat16 where torch holds that to be safe.
 
-    A processor that multiplies bfloat16 by itself takes a third of the time for the small network of CIFAR-10;
-    one that does not takes a sixth more than in float32. Images lie with their channels last, which these
-    kernels want.
+    A processor that multiplies bfloat16 by itself takes a third of the time for the small network of
+    CIFAR-10; one that does not takes a sixth more than in float32. Images lie with their channels last,
+    which these kernels want.
 
     >>> from holdfast.lab.models import flat_params, mlp
     >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
