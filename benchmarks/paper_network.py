@@ -1,6 +1,7 @@
-"""Figure 5, mimicry and separable minima on the paper's own network: `python -m benchmarks.paper_network`.
+"""Figure 5, mimicry, minima, leak and gain on the paper's own network: `python -m benchmarks.paper_network`.
 
-The model is that of the table `paper_network` after its warm start and one clean round. Each study is stored
+The model is that of the table `paper_network` after its warm start and one clean round; leak and gain are
+those of the round before. Each study is stored
 once it is made, in the same folder as the runs: a command that was stopped resumes.
 """
 
@@ -11,15 +12,40 @@ from pathlib import Path
 
 os.environ.setdefault("HOLDFAST_THREADS", "1")
 
+from holdfast.aggregators import (
+    and_mask,
+    fedavg,
+    invariant,
+    krum_trimmed_mean,
+    median,
+    multi_krum,
+    rfa,
+    trimmed_mean,
+)
 from holdfast.core import bind
 from holdfast.lab.choices import build_run
-from holdfast.paper.studies import gradient_histogram, load_or_make_study, mimicry, separable_minima
+from holdfast.paper.studies import (
+    gradient_histogram,
+    load_or_make_study,
+    mimicry,
+    rules_on_a_round,
+    separable_minima,
+)
+from holdfast.paper.studies.starts import AfterRounds
+
+#: The rules of the table, and those that leaked least from another warm start.
+RULES = (
+    *(fedavg, trimmed_mean(alpha=0.25), and_mask(tau=0.2), median, rfa),
+    *(invariant(tau=0.2, alpha=0.25), invariant(tau=0.6, alpha=0.25), invariant(tau=0.6, alpha=0.45)),
+    *(multi_krum(n_malicious=4), krum_trimmed_mean(n_malicious=4)),
+)
 
 #: Fewer points, pairs and mixtures than on digits: every one is a pass through 11.7 million weights.
 STUDIES = {
     "entries": bind(gradient_histogram, "study"),
     "mimicry": bind(mimicry, "study", n_kept=(10, 1_000, 10_000), n_pairs=2),
     "minima": bind(separable_minima, "study", n_benign=5, n_combinations=8),
+    "rules": bind(rules_on_a_round, "study", rules=RULES, start=AfterRounds(), draws=1),
 }
 
 
@@ -37,6 +63,11 @@ def lines(folder: Path, *, scale: str) -> Iterator[str]:
     apart = load_or_make_study(STUDIES["minima"], run, folder)
     yield f"{apart.ratio:.2f} times as far from the hull as an honest model from the others'"
     yield f"ASR {apart.malicious_success:.3f} against at most {max(apart.mixed_success):.3f} of mixtures"
+    round_ = load_or_make_study(STUDIES["rules"], run, folder)
+    yield f"{round_.n_attackers[0]} attackers of {round_.n_clients}; before the round {round_.accuracy:.3f}"
+    for rule in round_.rules:
+        (own,) = rule.draws
+        yield f"{rule.rule}: leak {own.leak:.3f}, gain {own.gain:.2f}, ASR {own.attack_success:.3f}"
 
 
 def main() -> None:

@@ -25,11 +25,14 @@ def probe_text(name: str) -> str:
 
 
 def probes() -> list[dict[str, Any]]:
-    """Return the stored probes, each with its task, its start and its scale."""
+    """Return the stored probes, each with its task, its start and its scale.
+
+    Those of the paper's own network are on a page of their own.
+    """
     found = []
     for entry in list_studies(studies_folder(RESULTS))[0]:
         study, task = entry["description"]["study"], entry["description"]["run"]["task"]
-        if study.startswith("rules_on_a_round("):
+        if study.startswith("rules_on_a_round(") and task["name"] != "cifar10-resnet18":
             start = study.partition(" start=")[2].partition(", draws=")[0]
             scale = "paper" if task["model"].startswith("resnet18(") else "cpu"
             found.append({"task": task["name"], "start": start, "scale": scale, **entry["found"]})

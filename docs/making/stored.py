@@ -104,7 +104,8 @@ def seconds(root: Path) -> dict[str, float]:
     for entry in list_studies(studies_folder(root / "results"))[0]:
         task = entry["description"]["run"]["task"]
         is_probe = entry["description"]["study"].startswith("rules_on_a_round(")
-        if is_probe and task["model"].startswith("resnet18(") and len(entry["found"]["rules"]) > 10:
+        is_large = task["name"] == "cifar10" and task["model"].startswith("resnet18(")
+        if is_probe and is_large and len(entry["found"]["rules"]) > 10:
             for one in entry["found"]["rules"]:
                 found[one["rule"].partition("(")[0]] = one["draws"][0]["seconds"]
     return found
