@@ -206,6 +206,8 @@ def _settings(run: Run) -> Iterator[_Setting]:
     for part in NUMBERS:
         numbers = numbers_of(part, getattr(run, part))
         for field, held in vars(getattr(run, part)).items():
+            if field == "warm":  # it may be the clients' own function, whose settings have the same names
+                continue
             change = partial(_with_field, run, part, field)
             if field in numbers:
                 yield _Setting(part, field, change)
