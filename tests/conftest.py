@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,10 @@ from holdfast import kernels
 from holdfast.updates import rows_of
 
 from .lab.data.compact import lay_out
+
+# Tests that run in the background of a shell inherit that Ctrl-C is ignored, and hand it on.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if "HOLDFAST_DATA" in os.environ:
     os.environ["HOLDFAST_DATA"] = str(lay_out(Path(os.environ["HOLDFAST_DATA"])))
