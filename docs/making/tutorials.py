@@ -144,12 +144,15 @@ def _execute(source: str, path: Path, scope: dict[str, Any]) -> tuple[str, list[
 
 
 def shape_of(page: str) -> str:
-    """Return a page without its digits, and with single spaces: another machine may print another number.
+    """Return a page without its digits and bars, and with single spaces: other machines print other numbers.
 
     >>> shape_of("accuracy 0.981,   round 12")
     'accuracy 0.0, round 0'
+    >>> shape_of("0.1-0.2  14.9%  ######")
+    '0.0-0.0 0.0%'
     """
-    return re.sub(r"  +", " ", re.sub(r"\d+", "0", page))
+    without_bars = re.sub(r"(?m)(?<=%)[ #]+$", "", page)
+    return re.sub(r"  +", " ", re.sub(r"\d+", "0", without_bars))
 
 
 def write(path: Path) -> None:
