@@ -122,10 +122,12 @@ def test_another_format_is_refused():
         table_text(EXPERIMENT, "word", scale="cpu")
 
 
+CLAIM = {"source": "Table 1", "text": "It holds.", "task": "digits", "verdict": "holds",
+         "numbers": "ASR .1", "scale": "cpu"}  # fmt: skip
+
+
 def test_claims_are_a_table_of_verdicts():
-    claim = {"source": "Table 1", "text": "It holds.", "task": "digits", "verdict": "holds",
-             "numbers": "ASR .1", "scale": "cpu"}  # fmt: skip
-    assert claims_text([claim]).splitlines()[2] == "| Table 1: It holds. | digits | holds | ASR .1 | cpu |"
+    assert claims_text([CLAIM]).splitlines()[2] == "| Table 1: It holds. | digits | holds | ASR .1 | cpu |"
 
 
 DOCUMENT = {
@@ -140,8 +142,15 @@ def test_csv_of_a_document_is_one_table_with_one_head():
 
 
 def test_markdown_of_a_document_has_the_claims_and_every_table():
+    text = document_text({**DOCUMENT, "claims": [CLAIM]}, "markdown")
+    assert text.startswith("## Claims\n\n| claim |")
+    assert "It holds." in text
+    assert all(f"### {one['title']}" in text for one in DOCUMENT["experiments"])
+
+
+def test_markdown_of_a_document_that_decides_no_claims_has_the_tables_alone():
     text = document_text(DOCUMENT, "markdown")
-    assert text.startswith("## Claims")
+    assert "Claims" not in text
     assert all(f"### {one['title']}" in text for one in DOCUMENT["experiments"])
 
 
