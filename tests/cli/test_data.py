@@ -111,6 +111,8 @@ def test_an_interrupted_download_is_kept(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("holdfast.lab.data.store.get", get)
+    monkeypatch.setattr("sys.argv", ["holdfast", "data", "get", "spambase"])
     done = run("get", "spambase")
     assert done.exit_code == 130
-    assert done.stderr.startswith("Interrupted. What was downloaded is kept. To resume: holdfast ")
+    kept = "Interrupted. What was downloaded is kept. To resume: holdfast data get spambase\n"
+    assert done.stderr == kept

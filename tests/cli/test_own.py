@@ -41,7 +41,8 @@ def test_a_file_is_listed(mine):
     shown = holdfast("list", "defences", "--from", mine)
     assert "middle" in shown.output
     assert f"holdfast compare {mine}" in shown.output.replace("\n", "")
-    assert holdfast("list").exit_code == 2
+    assert "middle" not in holdfast("list").output
+    assert holdfast("list", "nothing").exit_code == 2
 
 
 def test_a_file_is_run_with_a_page_and_a_tracker(mine, tmp_path):
@@ -60,7 +61,8 @@ def test_a_file_is_run_with_a_page_and_a_tracker(mine, tmp_path):
 
 
 def test_an_edited_rule_is_run_again_and_the_old_result_stays(mine, tmp_path):
-    words = ("run", mine, "--attack", "corner", "--defence", "middle", *FEW, "--out", tmp_path, "--resume")
+    alone = ("--out", tmp_path, "--resume", "--no-unattacked")
+    words = ("run", mine, "--attack", "corner", "--defence", "middle", *FEW, *alone)
     before, again = told(*words), told(*words)
     assert again["records"] == before["records"]
     mine.write_text(EXAMPLE.read_text().replace("np.median(", "np.mean("))
