@@ -155,8 +155,12 @@ def left_out(refused: Sequence[Refused], odd: list[int]) -> dict[str, MetricReco
 
 def _short(value: Any) -> Any:
     """Return numbers with four digits, as they are worth reading; one that is not finite as the largest."""
-    if isinstance(value, np.ndarray | list):
-        return [_short(one) for one in np.asarray(value).tolist()]
+    if isinstance(value, np.ndarray):
+        return _short(value.tolist())
+    if isinstance(
+        value, list
+    ):  # never through an array: ids of nodes do not all fit into one type of integer
+        return [_short(one) for one in value]
     if isinstance(value, float):
         return float(f"{np.nan_to_num(value):.4g}")
     return value

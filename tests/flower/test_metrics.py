@@ -192,3 +192,12 @@ def test_training_metrics_are_those_of_the_used_replies():
 
     metrics = one_round(Robust(invariant), dict.fromkeys(NODES, behave))[1]
     assert metrics["train_loss"] == 0.25
+
+
+def test_ids_of_nodes_keep_all_their_digits():
+    nodes = [458009329174590737, 16278305726111285352, 3]  # no one type of integer of an array holds them all
+    behave = {
+        node: lambda message, number=number: content(trained(number)) for number, node in enumerate(nodes)
+    }
+    metrics = one_round(Robust(invariant), behave, nodes=())[1]
+    assert sorted(metrics["holdfast-nodes"]) == sorted(nodes)
