@@ -55,6 +55,7 @@ def build_run(
     Where several have it, name the function too: `invariant.tau`. A watch may also stand in the defence's
     name: "factions+invariant". A task may be a Python file of your own, "mine.py" or "mine.py:small", whose
     attacks and rules then have names, too. With no attack named, it is the file's only one, or "edge-case".
+    On a task that comes with holdfast, what is in a file here is called by both names: "mine.my_rule".
 
     >>> run = build_run("phishing", attack="edge-case", defence="and-mask", settings={"tau": 0.5, "lr": 0.2})
     >>> print(run.defence.aggregate, run.task.train)
@@ -62,10 +63,11 @@ def build_run(
     """
     counts = {name: count for name, count in asdict(numbers or Numbers()).items() if count is not None}
     n_malicious = counts.pop("n_malicious", None)
-    plain, own = _task(task, scale)
+    plain, beside = _task(task, scale)
     built = replace(plain, **counts)
     if attack is None:
-        attack = "edge-case" if own is None else own.only_attack()
+        attack = "edge-case" if beside is None else beside.only_attack()
+    own = beside or _own_named(attack, defence, watch)
     if isinstance(attack, str):
         attacking = attack_named(attack, built, n_malicious=n_malicious, own=own)
     else:
@@ -90,6 +92,15 @@ def _task(task: str | Task, scale: str) -> tuple[Task, Own | None]:
     where, _, name = task.partition(":")
     own = load_own(where)
     return own.only_task(name), own
+
+
+def _own_named(*names: Any) -> Own | None:
+    """Return the user's own module that names begin with, "mine" in "mine.my_rule"; None without one."""
+    parts = [part for name in names if isinstance(name, str) for part in name.split("+") if is_own(part)]
+    modules = sorted({part.replace(".py:", ".").rpartition(".")[0] for part in parts})
+    if len(modules) > 1:
+        raise InputError(f"what is your own must be in one file; got names from {' and '.join(modules)}")
+    return replace(load_own(modules[0]), has_task=False) if modules else None
 
 
 def _defending(defence: Any, watch: Any, task: Task, attack: Attack, own: Own | None) -> Defence:

@@ -98,7 +98,8 @@ def _watch(name: str, own: Own | None) -> tuple[str, Watch]:
             f" has at most one, before its rule: factions+invariant. Between them, {', '.join(fronts)} may"
             " work in front of the rule: factions+nnm+invariant"
         )
-    return plain, known[plain]
+    named = plain if own is None or plain in WATCHES else own.full_name(plain)
+    return named, known[plain]
 
 
 def _front(name: str, own: Own | None) -> tuple[str, Rule] | None:
@@ -107,7 +108,7 @@ def _front(name: str, own: Own | None) -> tuple[str, Rule] | None:
         plain = own.plain_name(name)
         if is_in_front(rule.function, "rule"):
             _check_one_meaning(name, plain, own)
-            return plain, rule
+            return own.full_name(plain), rule
     ours = name.replace("-", "_")
     return (ours, getattr(aggregators, ours)) if ours in FRONTS else None
 
@@ -144,7 +145,7 @@ def _own_defence(name: str, task: Task, attack: Attack, own: Own | None) -> Defe
     rule, defence = own.rules.get(plain), named_in(own.defences, plain)
     if rule or defence:
         _check_one_meaning(name, plain, own)
-    return ruled_by(rule, task, attack, name=plain) if rule else defence
+    return ruled_by(rule, task, attack, name=own.full_name(plain)) if rule else defence
 
 
 def _check_one_meaning(name: str, plain: str, own: Own) -> None:
@@ -169,7 +170,7 @@ def _ruled(name: str, task: Task, attack: Attack, own: Own | None) -> Defence:
     if name in WATCHES:
         raise InputError(f"{name} is a watch, which needs a rule beside it: {name}+fedavg, for example")
     if name not in aggregators.__all__:
-        owned = () if own is None else (*own.rules, *own.defences)
+        owned = () if own is None else map(own.full_name, (*own.rules, *own.defences))
         known = [*owned, *aggregators.__all__, *CLIENT_SIDE, *SERVER_SIDE]
         raise InputError(f"no defence {name!r}; {nearest(name, known)}There are: {', '.join(known)}")
     settings: dict[str, Any] = {**_expected(task, attack)}

@@ -39,6 +39,7 @@ class Own:
     defences: Mapping[str, Defence]
     rules: Mapping[str, Rule]
     watches: Mapping[str, Watch]
+    has_task: bool = True  # whether the task of a run is from here, too
 
     def only_task(self, name: str) -> Task:
         """Return the task of this name; with no name, the only one there is."""
@@ -71,6 +72,14 @@ class Own:
         'middle'
         """
         return name.removeprefix(f"{self.module}.").removeprefix(f"{self.module.rpartition('.')[2]}.")
+
+    def full_name(self, plain: str) -> str:
+        """Return the name that commands find; the module is part of it beside a task of holdfast's.
+
+        >>> Own("mine", "mine", {}, {}, {}, {}, {}, has_task=False).full_name("middle")
+        'mine.middle'
+        """
+        return plain if self.has_task else f"{self.module}.{plain}"
 
 
 def is_own(text: str) -> bool:

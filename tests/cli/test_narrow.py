@@ -38,8 +38,9 @@ def test_the_list_of_all_names_fits():
     assert too_wide(shown("list").partition("With settings")[0]) == []
 
 
-def test_the_list_of_data_sets_fits_and_has_every_name_and_address_whole(tmp_path):
-    text = shown("data", "list", "--data", tmp_path)
+def test_the_list_of_data_sets_fits_and_has_every_name_and_address_whole(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
+    text = shown("data", "list")
     assert too_wide(text) == []
     for name, entry in SOURCES.items():
         assert f"{name} is not here\n" in text

@@ -95,6 +95,22 @@ def test_a_file_is_compared_by_worker_processes_and_reported(mine, tmp_path):
     assert holdfast("report", mine, "table1", "--results", tmp_path).exit_code == 1
 
 
+def test_a_rule_of_ones_own_stands_beside_ours_on_a_task_that_comes_with_holdfast(
+    mine, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(mine.parent)
+    few = ("--scale", "smoke", "--rounds", 1, "--seeds", 1, "--out", tmp_path)
+    found = told("compare", "phishing", "--defences", "fedavg,factions+mine_own.middle", *few)
+    assert [one["defence"] for one in found["standings"]] == ["fedavg", "factions+mine_own.middle"]
+    assert "factions+mine_own.middle" in found["conclusion"]["command"]  # which would work as well
+    for names, said in (
+        ("mine_own.muddle", "no defence 'mine_own.muddle'; did you mean 'mine_own.middle'?"),
+        ("nobodys.middle", "no module 'nobodys'"),
+        ("mine_own.middle+other.middle", "must be in one file; got names from mine_own and other"),
+    ):
+        assert said in holdfast("compare", "phishing", "--defences", names, *few).output
+
+
 def test_a_file_with_a_mistake_is_answered_in_one_line(mine, tmp_path):
     mine.write_text("task = 3\n")
     for command in ("run", "compare"):

@@ -20,11 +20,13 @@ NAMES = {
     "glove6b_100d_tweets.npz": "glove6b_100d.npz",
     "word2vec_googlenews_300d_tweets.npz": "word2vec_300d.npz",
 }
+#: What is written last: where it is, all is laid out.
+LAST = "cifar10_test_labels.npy"
 
 
 def lay_out(compact):
     """Return a folder of the cache that holds the data sets of a compact copy; any other folder as it is."""
-    if not (compact / "cifar10_test.webp").is_file():
+    if not (compact / "cifar10_test.webp").is_file() or (compact / LAST).is_file():
         return compact
     compact = compact.resolve()
     folder = user_cache_path("holdfast") / f"data-{hashlib.sha256(bytes(compact)).hexdigest()[:8]}"
@@ -32,7 +34,7 @@ def lay_out(compact):
     for path in compact.iterdir():
         with suppress(FileExistsError):
             (folder / NAMES.get(path.name, path.name)).symlink_to(path)
-    if not (folder / "cifar10_test_labels.npy").is_file():
+    if not (folder / LAST).is_file():
         from holdfast.lab.data.cifar10 import SUMS
         from holdfast.lab.data.images import check_published
 
