@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent.parent
 RUNNER = CliRunner()
-HERE = ["--scale", "smoke", "--tasks", "phishing,digits"]
+HERE = ["--scale", "smoke", "--tasks", "phishing"]
 
 
 def reproduce(*arguments):
@@ -35,14 +35,14 @@ def test_everything_runs_from_end_to_end_and_a_second_time_is_only_read(tmp_path
     done = reproduce("all", *HERE, "--out", tmp_path, "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    assert [one["name"] for one in found["experiments"]] == [*EXPERIMENTS, *STUDIES]
+    assert [one["name"] for one in found["experiments"]] == [*EXPERIMENTS]  # studies are of digits
     for one in found["experiments"]:
         for cell in one["cells"]:
-            assert (cell["measured"] is not None) == (cell["task"] in ("phishing", "digits")), cell
+            assert (cell["measured"] is not None) == (cell["task"] == "phishing"), cell
     assert found["claims"] == []
     measured = [one for one in judge_claims(found["experiments"]) if one["verdict"] != "not measured"]
-    assert {"claim-1", "claim-10a", "figure-6a", "headline-1"} <= {one["id"] for one in measured}
-    assert {one["task"] for one in measured} == {"phishing", "digits", "phishing + digits"}
+    assert {"claim-1", "claim-10a", "figure-6a", "headline-4"} <= {one["id"] for one in measured}
+    assert {one["task"] for one in measured} == {"phishing"}
     written = tables(tmp_path)
     assert set(written) == {f"{name}.md" for name in EXPERIMENTS}
     models = {path.stem for path in (tmp_path / "runs").glob("*.npz")}
@@ -54,6 +54,18 @@ def test_everything_runs_from_end_to_end_and_a_second_time_is_only_read(tmp_path
     assert "Claims" not in again.stdout
     assert "The scale smoke shows that everything runs. It says nothing about the claims." in again.stdout
     assert tables(tmp_path) == written
+
+
+def test_two_tasks_stand_in_one_table_and_in_one_claim_and_studies_run(tmp_path):
+    both = ["--scale", "smoke", "--tasks", "phishing,digits", "--out", tmp_path, "--json"]
+    done = reproduce("table1", *STUDIES, *both)
+    assert done.exit_code == 0, done.output
+    table, *studies = json.loads(done.stdout)["experiments"]
+    assert [one["name"] for one in studies] == [*STUDIES]
+    assert all(cell["measured"] for one in studies for cell in one["cells"] if cell["task"] == "digits")
+    assert {cell["task"] for cell in table["cells"] if cell["measured"]} == {"phishing", "digits"}
+    measured = [one for one in judge_claims([table]) if one["verdict"] != "not measured"]
+    assert "phishing + digits" in {one["task"] for one in measured}
 
 
 COMMAND = [
@@ -111,10 +123,10 @@ def test_a_dry_run_shows_the_plan_and_makes_nothing(tmp_path):
     done = reproduce("table8", *HERE, "--out", out, "--dry-run", "--workers", 2)
     assert done.exit_code == 0, done.output
     assert "Missing runs" in done.stdout
-    assert "Time on 2 workers: unknown: no round of phishing, digits made yet." in done.stdout
+    assert "Time on 2 workers: unknown: no round of phishing made yet." in done.stdout
     plan = json.loads(reproduce("table8", *HERE, "--out", out, "--dry-run", "--json").stdout)
-    assert (plan["n_runs"], plan["n_missing"], plan["n_rounds_missing"]) == (15, 10, 20)
-    assert plan["seconds_unknown_for"] == ["phishing", "digits"]
+    assert (plan["n_runs"], plan["n_missing"], plan["n_rounds_missing"]) == (15, 5, 10)
+    assert plan["seconds_unknown_for"] == ["phishing"]
     assert not out.exists()
 
 
