@@ -21,6 +21,7 @@ if "HOLDFAST_DATA" in os.environ:
     os.environ["HOLDFAST_DATA"] = str(lay_out(Path(os.environ["HOLDFAST_DATA"])))
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items):
     """Keep tests that start engines or a browser in one process: they would starve each other."""
     for item in items:

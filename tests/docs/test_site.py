@@ -16,6 +16,7 @@ from .html import Page, is_elsewhere, target_of
 ROOT = Path(__file__).parents[2]
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.xdist_group("site"),  # which is built once
     pytest.mark.skipif(not (ROOT / "mkdocs.yml").exists(), reason="no docs beside the tests"),
 ]
 
