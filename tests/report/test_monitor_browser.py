@@ -52,7 +52,8 @@ def browse(chromium):
     yield open_page
     for context in contexts:
         context.close()
-    assert complaints == []
+    ended = "ERR_CONNECTION_REFUSED"  # the page asks until it is closed, its server may be gone before
+    assert [one for one in complaints if ended not in one] == []
 
 
 @pytest.fixture
