@@ -21,6 +21,7 @@ from .._support.locks import held, held_here
 from .._support.printable import printable
 from ..core import Bound
 from ..errors import DataError
+from ..lab.data.folders import VARIABLE
 from ..lab.scenario import Run
 from ..lab.simulation import State, load, load_once, simulate
 from .checkpoints import load_checkpoint, save_checkpoint
@@ -222,10 +223,10 @@ def data_checksum(data: Bound[Any]) -> str:
     >>> len(data_checksum(TASKS["digits"].data))
     64
     """
-    return _checksum(data, data.identity)
+    return _checksum(data, data.identity, os.environ.get(VARIABLE))
 
 
 @cache
-def _checksum(data: Bound[Any], identity: str) -> str:
-    """Return the checksum of what a loader gives, which may use variables that change."""
+def _checksum(data: Bound[Any], identity: str, folder: str | None) -> str:
+    """Return the checksum of what a loader gives, which may use variables and a folder that change."""
     return load(data).checksum
