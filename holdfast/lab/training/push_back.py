@@ -43,6 +43,7 @@ def csft(
 
     >>> from holdfast.lab.models import flat_params, mlp
     >>> shard = Shard(np.ones((4, 2), np.float32), np.zeros(4, np.int64), np.array([[0, 1], [2, 3]]))
+    >>> _ = torch.manual_seed(0)
     >>> model = mlp(sizes=(2, 2))
     >>> tuned = csft(model, flat_params(model), [shard], previous=np.full(6, 0.1, np.float32))
     >>> round(float(np.linalg.norm(tuned.updates)), 4)
