@@ -22,7 +22,7 @@ def check(ids, said, metrics, model):
     assert all(np.isfinite(array).all() for array in model.values())
     last = metrics["server"]["3"]
     assert last["accuracy"] > 0.95
-    assert last["attack-success"] < 0.1  # plain averaging: above 0.9, see test_simulation
+    assert last["attack-success"] < 0.1  # plain averaging: above 0.9, see test_as_typed
 
     assert "THIS RUN IS A DRILL" in said
     for number, lost in [("1", ()), ("2", ()), ("3", (ids[CRASHING],))]:

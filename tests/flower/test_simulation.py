@@ -27,7 +27,7 @@ def run(here, **config):
 
 
 @needs_engines
-def test_the_drill_opens_an_average_and_not_the_defended_app(tmp_path):
+def test_the_drill_does_not_open_the_defended_app(tmp_path):  # but an average: test_as_typed.py
     with federation(tmp_path) as here:
         here.start_superlink("--simulation")
         said, metrics, model = run(here, drill=True, drill_parts=PARTS)
@@ -41,9 +41,6 @@ def test_the_drill_opens_an_average_and_not_the_defended_app(tmp_path):
             assert evaluate["holdfast-used"] == 5  # only training is attacked
             assert evaluate["accuracy"] > 0.9
         assert "this node fails, as the drill asks" in said
-
-        _, averaged, _ = run(here, drill=True, drill_parts=PARTS, rounds=1, defended=False)
-        assert averaged["server"]["1"]["attack-success"] > 0.9
         here.stop()
         assert here.alive() == []
 
