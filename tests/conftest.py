@@ -23,10 +23,11 @@ if "HOLDFAST_DATA" in os.environ:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items):
-    """Keep tests that start engines or a browser in one process: they would starve each other."""
+    """Keep tests that start engines in one process, and those that open a browser: they starve each other."""
     for item in items:
-        if item.get_closest_marker("engines") or item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group("engines"))
+        for kind in ("engines", "browser"):
+            if item.get_closest_marker(kind) and not item.get_closest_marker("xdist_group"):
+                item.add_marker(pytest.mark.xdist_group(kind))
 
 
 @pytest.fixture(scope="session", autouse=True)
