@@ -43,6 +43,8 @@ def test_every_stored_run_can_be_used_and_belongs_to_a_table():
     assert unusable == {}
     assert len(results) > 400
     for result in results:
+        if not result.packed:
+            continue  # somebody's own trial, which git does not track
         assert result.finished
         assert result.key in wanted(), f"no table has the run {result.described}"
         assert json.loads(json.dumps(wanted()[result.key].description)) == result.description
