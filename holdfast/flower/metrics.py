@@ -157,9 +157,7 @@ def _short(value: Any) -> Any:
     """Return numbers with four digits, as they are worth reading; one that is not finite as the largest."""
     if isinstance(value, np.ndarray):
         return _short(value.tolist())
-    if isinstance(
-        value, list
-    ):  # never through an array: ids of nodes do not all fit into one type of integer
+    if isinstance(value, list):  # not through an array: no type of integer there holds the ids of all nodes
         return [_short(one) for one in value]
     if isinstance(value, float):
         return float(f"{np.nan_to_num(value):.4g}")

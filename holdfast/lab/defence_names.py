@@ -27,7 +27,7 @@ from .training import csft, fl_wbc, flip, flip_compact, flood, lead_fl
 
 __all__ = ["CLIENT_SIDE", "FRONTS", "SERVER_SIDE", "WATCHES", "defence_named", "ruled_by", "watched_by"]
 
-#: The defences in which honest clients do their part: how they train. Alone, with plain averaging.
+#: The defences that change how honest clients train. Alone, with plain averaging.
 CLIENT_SIDE: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {"fl_wbc": fl_wbc, "flip": flip_compact, "flip_full": flip, "lead_fl": lead_fl}
 )

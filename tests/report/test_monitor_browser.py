@@ -52,7 +52,8 @@ def browse(chromium):
     yield open_page
     for context in contexts:
         context.close()
-    ended = "ERR_CONNECTION_REFUSED"  # the page asks until it is closed, its server may be gone before
+    # A page asks its own server, and nobody else, until it is closed; only one that has ended refuses it.
+    ended = "ERR_CONNECTION_REFUSED"
     assert [one for one in complaints if ended not in one] == []
 
 
