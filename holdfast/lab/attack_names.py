@@ -39,9 +39,8 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None, own: 
     backdoors = {part: {"backdoor": backdoor} for part, backdoor in BACKDOORS.get(base, {}).items()}
     known = {**backdoors, **ATTACKS}
     first, *others = name.split("+")
-    attack = None if own is None else named_in(own.attacks, own.plain_name(first))
-    if attack is not None:
-        attack = replace(attack, name="+".join([attack.name, *others]))
+    if own is not None and (held := named_in(own.attacks, own.plain_name(first))) is not None:
+        attack = replace(held, name="+".join([own.full_name(held.name), *others]))
         attack = attack if n_malicious is None else replace(attack, n_malicious=n_malicious)
     else:
         others = [first, *others]

@@ -111,6 +111,26 @@ def test_a_rule_of_ones_own_stands_beside_ours_on_a_task_that_comes_with_holdfas
         assert said in holdfast("compare", "phishing", "--defences", names, *few).output
 
 
+def test_so_do_an_attack_and_a_watch_of_ones_own_and_the_command_to_type_next_names_them_in_full(
+    mine, tmp_path, monkeypatch
+):
+    mine.write_text(
+        "from dataclasses import replace\n"
+        "from holdfast import factions\n"
+        "from holdfast.lab import attack_named, task_named\n"
+        "keen = factions(hearing=1)\n"
+        "ours = replace(attack_named('edge-case', task_named('phishing', scale='smoke')), name='corner')\n"
+    )
+    monkeypatch.chdir(mine.parent)
+    few = ("--scale", "smoke", "--rounds", 1, "--out", tmp_path)
+    found = told("run", "phishing", "--attack", "mine_own.ours+collude", "--watch", "mine_own.keen", *few)
+    command = found["conclusion"]["command"]
+    assert "--attack mine_own.corner+collude" in command
+    assert "--defence mine_own.keen+fedavg" in command
+    words = command.split()[1 : command.split().index("--out")]
+    assert holdfast(*words, *few).exit_code == 0, command
+
+
 def test_a_file_with_a_mistake_is_answered_in_one_line(mine, tmp_path):
     mine.write_text("task = 3\n")
     for command in ("run", "compare"):
