@@ -22,7 +22,7 @@ PAPER_NETWORK = Task(
     resnet18,
     partial(lean_sgd, lr=0.01),
     partial(dirichlet, alpha=0.5),
-    n_rounds=40,
+    n_rounds=100,
     n_root=10_000,
     augment=crop_and_flip,
     warm_epochs=6,

@@ -26,7 +26,7 @@ from .data.split import dirichlet
 from .models import cifar_cnn, fashion_cnn, lstm, mlp, resnet18, small_cnn
 from .presets import PAPER_NETWORK, PRESETS, PRESETS_SCALED
 from .scenario import Task
-from .training import adam, batched_sgd, crop_and_flip, mixed_sgd, sgd
+from .training import adam, batched_sgd, crop_and_flip, lean_sgd, mixed_sgd, sgd
 
 __all__ = ["SCALES", "TASKS", "base_name", "task_named"]
 
@@ -70,7 +70,7 @@ _PLAIN: Mapping[str, Task] = MappingProxyType(
             "cifar10",
             partial(cifar10, n_test=2_000),
             partial(cifar_cnn, widths=(16, 32, 64)),
-            partial(sgd, lr=0.1, momentum=0.5),
+            partial(lean_sgd, lr=0.1, momentum=0.5),
             partial(dirichlet, alpha=0.5),
             batch_size=32,
             n_rounds=60,

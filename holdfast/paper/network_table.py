@@ -11,7 +11,7 @@ NETWORK_TABLE = Table(
     "The paper's own network: ResNet-18 from a warm start",
     "ResNet-18 with 11,689,512 parameters, rate .01, batches of 64, Dirichlet with α = 0.5, 20 of 100 clients"
     " per round, 20 of them malicious. The paper starts from weights for ImageNet and trains for 300 rounds;"
-    " here the server trains on 10,000 images of its own for 6 epochs first, and then there are 40 rounds."
+    " here the server trains on 10,000 images of its own for 6 epochs first, and then there are 100 rounds."
     " The numbers of its tables 1 and 4 stand beside ours.",
     (
         Row("FedAvg", "fedavg"),
