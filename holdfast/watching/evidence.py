@@ -19,8 +19,11 @@ __all__ = ["chance_of_false_alarm", "evidence_needed", "in_common_units", "round
 FREE, SCALE = 0.46, 0.126
 LEAST_CHANCE = 0.001
 #: What honest clients may reach in nats: so many, and more per client, because their deviations are no
-#: Gaussian noise; and more still, by a factor, where they share more than a part of their deviations.
+#: Gaussian noise; three times as much per client beyond so many, who hold few examples each, so that some
+#: happen to hold the same rare ones; and more still, by a factor, where clients share more than a part of
+#: their deviations.
 BASE, PER_CLIENT = 12.5, 0.12
+MANY, PER_CLIENT_OF_MANY = 100, 0.36
 SHARED, PER_SHARED = 0.15, 4.0
 
 
@@ -30,8 +33,12 @@ def in_common_units(strength: float, *, n_clients: int, shared: float) -> float:
     >>> in_common_units(37.0, n_clients=50, shared=0.1), in_common_units(37.0, n_clients=50, shared=0.4)
     (2.0, 1.0)
     """
-    usual = (BASE + PER_CLIENT * n_clients) * (1.0 + PER_SHARED * max(0.0, shared - SHARED))
-    return strength / usual
+    return strength / (_usual(n_clients) * (1.0 + PER_SHARED * max(0.0, shared - SHARED)))
+
+
+def _usual(n_clients: int) -> float:
+    """Return the strength, in nats, that a faction of honest clients who share little seldom exceeds."""
+    return BASE + PER_CLIENT * min(n_clients, MANY) + PER_CLIENT_OF_MANY * max(0, n_clients - MANY)
 
 
 def chance_of_false_alarm(evidence: float) -> float:
@@ -84,7 +91,7 @@ def rounds_until_seen(
     share = n_attackers / n_clients
     entropy = -share * math.log(share) - (1 - share) * math.log(1 - share)
     noise = float(np.interp(math.log(n_clients), np.log(NOISE_AT), NOISE))
-    needed = evidence_needed(false_alarms) * (BASE + PER_CLIENT * n_clients)
+    needed = evidence_needed(false_alarms) * _usual(n_clients)
     per_client = (needed + noise) / n_clients + entropy
     # -1/2 log(1 - eta) = per_client, eta = v / (1 + v), v = p (1 - p) (strength)^2 heard.
     between = math.expm1(2 * per_client)

@@ -2,6 +2,7 @@ import pytest
 
 from holdfast import InputError
 from holdfast.watching import chance_of_false_alarm, evidence_needed, rounds_until_seen
+from holdfast.watching.evidence import in_common_units
 
 
 @pytest.mark.parametrize("chance", [0.3, 0.05, 0.01, 0.002])
@@ -20,6 +21,14 @@ def test_more_evidence_is_a_smaller_chance():
 def test_a_share_of_trainings_is_between_none_and_all(share):
     with pytest.raises(InputError, match=r"must be in \(0, 1\)"):
         evidence_needed(share)
+
+
+def test_a_faction_must_be_stronger_among_more_clients_and_above_all_beyond_a_hundred():
+    multiples = [in_common_units(60.0, n_clients=n, shared=0.0) for n in (20, 50, 100, 101, 150, 200, 10_000)]
+    assert multiples == sorted(multiples, reverse=True)
+    per_client = [60 / multiples[i + 1] - 60 / multiples[i] for i in (2, 5)]
+    assert per_client[0] == pytest.approx(3 * (60 / multiples[2] - 60 / multiples[1]) / 50)
+    assert per_client[1] == pytest.approx(9_800 * per_client[0])
 
 
 def seen(**changes):
