@@ -12,7 +12,18 @@ from numba import config, types
 from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
 
-__all__ = ["add", "add_product", "lane_sum", "put", "sums_at", "take", "take_pair", "take_twice", "zeros"]
+__all__ = [
+    "add",
+    "add_product",
+    "eight_times",
+    "lane_sum",
+    "put",
+    "sums_at",
+    "take",
+    "take_pair",
+    "take_twice",
+    "zeros",
+]
 
 Array = NDArray[Any]
 
@@ -41,6 +52,10 @@ if config.DISABLE_JIT:
     def take_twice(array: Array, at: Any) -> Any:
         """Return array[at : at + 4], which is float64, twice."""
         return np.tile(array[at : at + np.uint64(4)], 2)
+
+    def eight_times(x: Any) -> Any:
+        """Return one number, a float64, eight times."""
+        return np.full(8, x)
 
     def add(x: Array, y: Array) -> Any:
         """Return x + y."""
@@ -154,3 +169,13 @@ else:
         return taken, lambda c, b, s, args: _shuffled(
             b, _loaded(c, b, array, args, 4), (*range(4), *range(4))
         )
+
+    @intrinsic
+    def eight_times(context: Any, x: Any) -> Any:
+        """Return one number, a float64, eight times."""
+
+        def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
+            one = builder.insert_element(ir.Constant(EIGHT, ir.Undefined), args[0], ir.IntType(32)(0))
+            return _shuffled(builder, one, [0] * 8)
+
+        return Lanes(types.float64, EIGHT)(types.float64), generate

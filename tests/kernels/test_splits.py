@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from holdfast.kernels import _splits
+from holdfast.kernels import _directions, _splits
 from holdfast.kernels.splits import SHARES, best_split, leading_directions
 
 
@@ -143,6 +143,32 @@ def test_leading_directions_span_those_of_lapack(n, k):
     np.testing.assert_allclose(found.T @ found, np.eye(k), atol=1e-9)
     cosines = np.linalg.svd(np.linalg.eigh(gram)[1][:, -k:].T @ found, compute_uv=False)
     np.testing.assert_allclose(cosines, 1, atol=1e-9)
+
+
+def slowly_turned(gram, basis, n_steps):
+    """Return the basis after so many steps, every sum added up in order."""
+    for _ in range(n_steps):
+        columns = [np.array([added(row * column) for row in gram]) for column in basis.T]
+        longest = 0.0
+        for j, column in enumerate(columns):
+            for other in columns[:j]:
+                column -= added(other * column) * other
+            length = np.sqrt(added(column * column))
+            longest = max(longest, length)
+            column[:] = column / length if length > 1e-10 * longest else 0.0
+        basis = np.stack(columns, axis=1)
+    return basis
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "rank"), [(5, 3, 5), (10, 6, 3), (33, 12, 33), (22, 16, 22), (40, 19, 40)]
+)
+def test_directions_are_those_of_the_twin_in_every_digit(n, k, rank):
+    rng = np.random.default_rng(n)
+    rows, basis = rng.normal(size=(n, rank)), rng.normal(size=(n, k))
+    turned, gram = basis.copy(), rows @ rows.T
+    _directions.leading_directions(gram, turned, 4)
+    np.testing.assert_array_equal(turned, slowly_turned(gram, basis, 4))
 
 
 def test_there_are_no_more_directions_than_a_matrix_has():
