@@ -40,7 +40,6 @@ N_FACTIONS, WORTHWHILE = 5, 7.0
 N_SEARCHED = 10
 #: Directions that most clients of a skewed federation share; found without a quarter, tried on it.
 N_SHARED, N_FOLDS = 8, 4
-LARGEST = 2**15 - 1
 
 #: How strong the best split of n points of Gaussian noise is on average, in nats.
 NOISE_AT = (8, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000, 5000)
@@ -125,9 +124,9 @@ def main_points(
     directions = leading_directions(gram, k) * roots[:, None]
     directions -= directions.sum(axis=0) * share[:, None]
     # Whole numbers again, so that what follows adds up exactly.
-    steps = _in_16_bits(whole.weighted_sums(_in_16_bits(directions.T), rows))
-    lengths = np.sqrt(np.einsum("ij,ij->i", steps, steps, dtype=np.float64))
-    points = whole.products(view, steps) / np.where(lengths > 0, lengths, 1.0)
+    factors, _ = whole.in_16_bits(np.ascontiguousarray(directions.T))
+    steps, squares = whole.in_16_bits(whole.weighted_sums(factors, rows))
+    points = whole.products(view, steps) / np.sqrt(np.where(squares > 0, squares, 1.0))
     return np.asarray(points - np.einsum("i,ij->j", share, points[some]))
 
 
@@ -211,9 +210,3 @@ def _centred(products: Array, share: Array) -> Array:
     """Return the products of the rows less their mean, to which each adds its share."""
     middle = np.einsum("ij,j->i", products, share)
     return np.asarray(products - middle[:, None] - middle + np.einsum("i,i->", share, middle))
-
-
-def _in_16_bits(rows: Array) -> NDArray[np.int16]:
-    """Return the rows as whole numbers of 16 bits, each scaled by its largest entry."""
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    return np.rint(rows / np.where(largest > 0, largest, 1.0) * LARGEST).astype(np.int16)
