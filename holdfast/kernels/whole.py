@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.threads import for_each, in_parts, n_threads
+from .._support.threads import for_each, in_parts, n_shared
 
 __all__ = ["Placed", "Wholes", "gram", "in_16_bits", "products", "weighted_sums"]
 
@@ -93,7 +93,7 @@ def products(rows: Wholes | Placed, others: Wholes | Placed) -> NDArray[np.float
     """
     placed, beside = Placed.of(rows), Placed.of(others)
     found = np.empty((len(rows), len(others)))
-    n_rows = max(4, min(N_CACHED // 2, -(-len(rows) // n_threads())))
+    n_rows = max(4, min(N_CACHED // 2, -(-len(rows) // n_shared())))
 
     def multiply(start: int) -> None:
         part = placed.addresses[start : start + n_rows]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._support.threads import for_each
 from ..kernels import whole
 from ..kernels.splits import best_split, leading_directions
-from ..kernels.whole import Wholes
+from ..kernels.whole import Placed, Wholes
 
 __all__ = [
     "N_SEARCHED",
@@ -60,13 +60,15 @@ class Known(NamedTuple):
     points: NDArray[np.float64]  # see main_points
 
     @classmethod
-    def of(cls, view: Wholes, weights: NDArray[np.float64]) -> "Known":
+    def of(cls, view: Wholes | Placed, weights: NDArray[np.float64]) -> "Known":
         """Return what is known of these rows."""
         gram = sample_products(view)
         return cls(gram, main_points(view, weights, gram=gram))
 
 
-def factions_in(view: Wholes, weights: NDArray[np.float64], *, known: Known | None = None) -> list[Faction]:
+def factions_in(
+    view: Wholes | Placed, weights: NDArray[np.float64], *, known: Known | None = None
+) -> list[Faction]:
     """Return the factions among these rows, found one after the other, the rest being searched again.
 
     Never more than half of the rows are in factions. What is `known` of the rows is not computed again.
@@ -95,7 +97,7 @@ def factions_in(view: Wholes, weights: NDArray[np.float64], *, known: Known | No
     return found
 
 
-def sample_products(view: Wholes) -> NDArray[np.float64]:
+def sample_products(view: Wholes | Placed) -> NDArray[np.float64]:
     """Return the products of all pairs of rows; of many rows, those of an even sample.
 
     >>> sample_products(np.array([[1, 2], [3, 4]], dtype=np.int16))
@@ -106,7 +108,7 @@ def sample_products(view: Wholes) -> NDArray[np.float64]:
 
 
 def main_points(
-    view: Wholes, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
+    view: Wholes | Placed, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Return every row along the main directions of all, of which each row counts by its weight.
 
@@ -131,7 +133,7 @@ def main_points(
 
 
 def map_of(
-    view: Wholes,
+    view: Wholes | Placed,
     weights: NDArray[np.float64],
     outside: NDArray[np.bool_],
     *,
@@ -168,7 +170,7 @@ def map_of(
     )
 
 
-def shared_part(view: Wholes, *, known: Known | None = None) -> float:
+def shared_part(view: Wholes | Placed, *, known: Known | None = None) -> float:
     """Return how much of a client's deviation lies in directions that others share: the median client's.
 
     It is small where clients differ each in its own way, and large where they differ in few ways, such as
