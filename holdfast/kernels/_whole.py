@@ -15,7 +15,7 @@ __all__ = ["in_16_bits", "products", "weighted_sums"]
 
 Array = NDArray[Any]
 
-WIDTH = 1024  # columns that products are taken over before the next ones
+WIDTH = 512  # columns that products are taken over before the next ones
 NARROW = 256  # columns that are added up before the next ones: of hundreds of rows, they fit a cache
 LARGEST = 2**15 - 1
 
@@ -35,25 +35,32 @@ def fill(address: Any, start: int, width: int, panel: Array, at: int) -> None:
 
 @inner
 def tile(panel: Array, i: int, j: int, like: Array, nothing: Array, total: Array) -> None:
-    """Add the products of rows i to i + 4 with rows j and j + 1."""
+    """Add the products of rows i to i + 4 with rows j to j + 4."""
     step = np.uint64(WIDTH)
     i0, j0 = np.uint64(i) * step, np.uint64(j) * step
-    i1, i2, i3, j1 = i0 + step, i0 + step + step, i0 + step + step + step, j0 + step
-    p00 = p01 = p10 = p11 = p20 = p21 = p30 = p31 = sums_at(nothing, np.uint64(0), like)
+    i1, i2, i3 = i0 + step, i0 + step + step, i0 + step + step + step
+    j1, j2, j3 = j0 + step, j0 + step + step, j0 + step + step + step
+    p00 = p01 = p02 = p03 = p10 = p11 = p12 = p13 = sums_at(nothing, np.uint64(0), like)
+    p20 = p21 = p22 = p23 = p30 = p31 = p32 = p33 = sums_at(nothing, np.uint64(0), like)
     for column in range(0, WIDTH, 8):
         c = np.uint64(column)
         y0, y1 = take_pair(panel, j0 + c), take_pair(panel, j1 + c)
+        y2, y3 = take_pair(panel, j2 + c), take_pair(panel, j3 + c)
         x = take_pair(panel, i0 + c)
         p00, p01 = add_product(p00, x, y0), add_product(p01, x, y1)
+        p02, p03 = add_product(p02, x, y2), add_product(p03, x, y3)
         x = take_pair(panel, i1 + c)
         p10, p11 = add_product(p10, x, y0), add_product(p11, x, y1)
+        p12, p13 = add_product(p12, x, y2), add_product(p13, x, y3)
         x = take_pair(panel, i2 + c)
         p20, p21 = add_product(p20, x, y0), add_product(p21, x, y1)
+        p22, p23 = add_product(p22, x, y2), add_product(p23, x, y3)
         x = take_pair(panel, i3 + c)
         p30, p31 = add_product(p30, x, y0), add_product(p31, x, y1)
-    products = ((p00, p01), (p10, p11), (p20, p21), (p30, p31))
+        p32, p33 = add_product(p32, x, y2), add_product(p33, x, y3)
+    products = ((p00, p01, p02, p03), (p10, p11, p12, p13), (p20, p21, p22, p23), (p30, p31, p32, p33))
     for di in range(4):
-        for dj in range(2):
+        for dj in range(4):
             total[i + di, j + dj] += eight_sum(products[di][dj])
 
 
@@ -71,7 +78,7 @@ def products(
         for row in range(n_all):
             fill(addresses[row], at, width, panel, row * WIDTH)
         for i in range(0, n_rows, 4):
-            for j in range(max(i, first), n_all, 2):
+            for j in range(max(i, first), n_all, 4):
                 tile(panel, i, j, like, nothing, total)
 
 
