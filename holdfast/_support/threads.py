@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ..errors import InputError
 
-__all__ = ["for_each", "in_order", "in_parts", "n_threads"]
+__all__ = ["for_each", "in_order", "in_parts", "n_shared", "n_threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -59,23 +59,29 @@ def in_order(work: Callable[[T], R], items: Iterable[T], *, n_workers: int | Non
 def for_each(work: Callable[[T], object], items: Iterable[T]) -> None:
     """Do the work on each item; items are dealt out to threads, of which the caller's is one.
 
-    The others wait for the next call: to start them costs as much as short work does. What one of them does
-    is not dealt out again.
+    The others wait for the next call: to start them costs as much as short work does. What the work itself
+    deals out is shared by the threads that are left over for each: of four threads and two items, two.
 
     >>> found = set()
     >>> for_each(found.add, [1, 2, 3])
     >>> found
     {1, 2, 3}
     """
-    dealt = list(items)
-    is_helper = threading.current_thread().name.startswith(HELPER)
-    n = 1 if is_helper else max(1, min(n_threads(), len(dealt)))
+    dealt, share, path = list(items), n_shared(), getattr(_inside, "path", ())
+    n = max(1, min(share, len(dealt)))
 
     def work_on(first: int) -> None:
-        for item in dealt[first::n]:
-            work(item)
+        before = _inside.__dict__.copy()
+        if n > 1:
+            _inside.share, _inside.path = share // n, (*path, first)
+        try:
+            for item in dealt[first::n]:
+                work(item)
+        finally:
+            _inside.__dict__.clear()
+            _inside.__dict__.update(before)
 
-    waiting = [_helpers(n - 1).submit(work_on, first) for first in range(1, n)]
+    waiting = [_helpers(n - 1, path).submit(work_on, first) for first in range(1, n)]
     try:
         work_on(0)
     finally:
@@ -92,12 +98,27 @@ def in_parts(work: Callable[[slice], object], n: int) -> None:
     >>> doubled
     [2, 4, 6]
     """
-    step = max(1, -(-n // n_threads()))
+    step = max(1, -(-n // n_shared()))
     for_each(work, [slice(start, min(start + step, n)) for start in range(0, n, step)])
 
 
+def n_shared() -> int:
+    """Return how many threads the caller may use: all of them, or its share if its work was dealt out.
+
+    >>> for_each(lambda item: print(n_shared() <= n_threads()), [1])
+    True
+    """
+    share: int | None = getattr(_inside, "share", None)
+    return n_threads() if share is None else share
+
+
+#: Of a thread that works on what was dealt out: how many threads it may use, and which part it has of what.
+_inside = threading.local()
+
+
 @cache
-def _helpers(n: int) -> ThreadPoolExecutor:
+def _helpers(n: int, path: tuple[int, ...]) -> ThreadPoolExecutor:
+    """Return threads that wait for work; those at work on an item never wait for each other's helpers."""
     return ThreadPoolExecutor(n, thread_name_prefix=HELPER)
 
 

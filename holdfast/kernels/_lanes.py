@@ -12,7 +12,19 @@ from numba import config, types
 from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
 
-__all__ = ["add", "add_product", "lane_sum", "put", "sums_at", "take", "take_pair", "take_twice", "zeros"]
+__all__ = [
+    "add",
+    "add_product",
+    "eight_sum",
+    "eight_times",
+    "lane_sum",
+    "put",
+    "sums_at",
+    "take",
+    "take_pair",
+    "take_twice",
+    "zeros",
+]
 
 Array = NDArray[Any]
 
@@ -41,6 +53,14 @@ if config.DISABLE_JIT:
     def take_twice(array: Array, at: Any) -> Any:
         """Return array[at : at + 4], which is float64, twice."""
         return np.tile(array[at : at + np.uint64(4)], 2)
+
+    def eight_times(x: Any) -> Any:
+        """Return one number, a float64, eight times."""
+        return np.full(8, x)
+
+    def eight_sum(x: Array) -> Any:
+        """Return the sum of the eight, of which the first four are added to the others first."""
+        return lane_sum(x[:4] + x[4:])
 
     def add(x: Array, y: Array) -> Any:
         """Return x + y."""
@@ -154,3 +174,23 @@ else:
         return taken, lambda c, b, s, args: _shuffled(
             b, _loaded(c, b, array, args, 4), (*range(4), *range(4))
         )
+
+    @intrinsic
+    def eight_times(context: Any, x: Any) -> Any:
+        """Return one number, a float64, eight times."""
+
+        def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
+            one = builder.insert_element(ir.Constant(EIGHT, ir.Undefined), args[0], ir.IntType(32)(0))
+            return _shuffled(builder, one, [0] * 8)
+
+        return Lanes(types.float64, EIGHT)(types.float64), generate
+
+    @intrinsic
+    def eight_sum(context: Any, x: Any) -> Any:
+        """Return the sum of the eight, of which the first four are added to the others first."""
+
+        def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
+            low, high = (_shuffled(builder, args[0], range(at, at + 4)) for at in (0, 4))
+            return _summed(builder, builder.fadd(low, high))
+
+        return types.float64(x), generate

@@ -1,131 +1,155 @@
-"""Compiled loops over points in a few dimensions: their main directions, and their best split in two."""
+"""Compiled: splits of points in a few dimensions in two, each improved step by step.
 
-from typing import Any
+Every sum is added up in one order, that of the points or that along a line, so that neither the number of
+threads nor the compiler changes a bit.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._machine import compiled, inner
+from ._orders import deal_out, put_in_order, ranked
 
-__all__ = ["leading_directions", "refined_splits"]
+__all__ = ["refined_splits"]
 
 Array = NDArray[Any]
 
-#: What is left of a column that others span is no direction, if it is shorter by this factor.
-DUST = 1e-10
-#: An order is put right by moving neighbours if that takes at most so many moves each.
-N_MOVES = 6
+#: All points are compared with each other to find their order, unless there are more.
+N_COMPARED = 256
+#: A split is improved so often, at most, and while its score rises by more than that.
+N_STEPS, LEAST_GAIN = 30, 1e-9
+#: What is left of the variance counts as no less than this.
+LEAST_LEFT = 1e-12
+#: Rounding changes a likelihood, and its logarithm, by less than this part of it.
+ROUGHLY = 1e-9
 
 
-@compiled
-def leading_directions(gram: Array, basis: Array, n_steps: int) -> None:
-    """Turn the columns of `basis` into the main directions of a Gram matrix, by subspace iteration."""
-    n, k = basis.shape
-    turned, columns = np.empty((n, k)), np.empty((k, n))
-    for _ in range(n_steps):
-        for i in range(n):
-            row = turned[i]
-            row[:] = 0.0
-            for other in range(0, n - n % 4, 4):  # four at a time, added in order
-                w0, w1, w2, w3 = gram[i, other], gram[i, other + 1], gram[i, other + 2], gram[i, other + 3]
-                x0, x1, x2, x3 = basis[other], basis[other + 1], basis[other + 2], basis[other + 3]
-                for j in range(k):
-                    row[j] = (((row[j] + w0 * x0[j]) + w1 * x1[j]) + w2 * x2[j]) + w3 * x3[j]
-            for other in range(n - n % 4, n):
-                for j in range(k):
-                    row[j] += gram[i, other] * basis[other, j]
-        for j in range(k):
-            for i in range(n):
-                columns[j, i] = turned[i, j]
-        make_orthonormal(columns)
-        for i in range(n):
-            for j in range(k):
-                basis[i, j] = columns[j, i]
+class Cuts(NamedTuple):
+    """What depends only on how many of the points a side has."""
+
+    entropy: Array  # of the two shares
+    weight: Array  # exp(2 entropy)
+    balance: Array  # the sum of both sides' 1 / size
 
 
-@inner
-def make_orthonormal(columns: Array) -> None:
-    """Take from each row what those before it span, and give it length 1, or 0 if nothing is left."""
-    k, n = columns.shape
-    longest = 0.0
-    for j in range(k):
-        column = columns[j]
-        for before in range(j):
-            other = columns[before]
-            overlap = 0.0
-            for i in range(n):
-                overlap += other[i] * column[i]
-            for i in range(n):
-                column[i] -= overlap * other[i]
-        square = 0.0
-        for i in range(n):
-            square += column[i] * column[i]
-        length = np.sqrt(square)
-        longest = max(longest, length)
-        for i in range(n):
-            column[i] = column[i] / length if length > DUST * longest else 0.0
+class Line(NamedTuple):
+    """Points along a line."""
 
-
-@inner
-def put_in_order(order: Array, values: Array) -> bool:
-    """Insert one after the other where it belongs; return whether that was quick, and no two are equal.
-
-    Equal values have no order, and must be left to the sort that has always decided about it.
-    """
-    n, n_moves = len(order), 0
-    for position in range(1, n):
-        item, place = order[position], position
-        while place > 0 and values[order[place - 1]] > values[item]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = item
-        n_moves += position - place
-        if n_moves > N_MOVES * n:
-            return False
-    n_equal = 0
-    for position in range(1, n):
-        n_equal += not values[order[position - 1]] < values[order[position]]
-    return n_equal == 0
+    projection: Array  # [point] where it lies
+    ranks: Array  # [point] its place in the order
+    order: Array  # [place] the point there
+    ordered: Array  # [place] where that lies
+    below: Array  # [count] sum of deviations from the mean, of so many from the low end
+    left: Array  # [count] the share of the variance that a cut there leaves within the sides
 
 
 @inner
 def project(
-    points: Array, columns: Array, mask: Array, total: Array, inside: Array, projection: Array
+    points: Array, columns: Array, mask: Array, total: Array, along: Array, projection: Array
 ) -> bool:
     """Set projection to where points lie along the line through the means of both sides, if there are two.
 
-    `columns` are the columns of `points`, each in one piece.
+    `columns` are the columns of `points`, each in one piece, and zeros up to a multiple of four of them.
     """
     n, k = points.shape
     count = 0
-    for j in range(k):
-        inside[j] = 0.0
+    along[:] = 0.0
     for i in range(n):
         if mask[i]:
             count += 1
             for j in range(k):
-                inside[j] += points[i, j]
+                along[j] += points[i, j]
     if count == 0 or count == n:
         return False
-    for i in range(n):
-        projection[i] = 0.0
     for j in range(k):
-        along, column = inside[j] / count - (total[j] - inside[j]) / (n - count), columns[j]
+        along[j] = along[j] / count - (total[j] - along[j]) / (n - count)
+    projection[:] = 0.0
+    for j in range(0, len(columns), 4):
+        a0, a1, a2, a3 = along[j], along[j + 1], along[j + 2], along[j + 3]
+        c0, c1, c2, c3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
         for i in range(n):
-            projection[i] += along * column[i]
+            projection[i] = (((projection[i] + a0 * c0[i]) + a1 * c1[i]) + a2 * c2[i]) + a3 * c3[i]
     return True
 
 
 @inner
-def moments(values: Array) -> Any:
-    """Return the mean, and the sum of squared deviations from it."""
-    mean = spread = 0.0
-    for i in range(len(values)):
-        mean += values[i]
-    mean /= len(values)
-    for i in range(len(values)):
-        spread += (values[i] - mean) ** 2
-    return mean, spread
+def sort_along(line: Line) -> Any:
+    """Find the order of the points along the line; return the mean of their projections."""
+    n, total, is_done = len(line.projection), 0.0, False
+    if n <= N_COMPARED:
+        total, is_done = ranked(line.projection, line.ranks)
+        for i in range(n if is_done else 0):
+            line.order[line.ranks[i]] = i
+    else:
+        total = deal_out(line.projection, line.order, line.ranks)
+        is_done = put_in_order(line.order, line.projection)
+    if not is_done:
+        line.order[:] = np.argsort(line.projection)
+    for place in range(n):
+        line.ordered[place] = line.projection[line.order[place]]
+        line.ranks[line.order[place]] = place
+    return total / n
+
+
+@inner
+def sum_along(line: Line, mean: float) -> float:
+    """Add up the deviations from the mean along the line; return the sum of their squares."""
+    below = spread = 0.0
+    for i in range(len(line.projection)):  # two sums, neither of which waits for the other
+        spread += (line.projection[i] - mean) ** 2
+        line.below[i] = below
+        below += line.ordered[i] - mean
+    return spread
+
+
+@inner
+def best_cut(line: Line, cuts: Cuts, spread: float, least: int) -> Any:
+    """Return the highest score of a cut across the line, and how many points lie below it.
+
+    A logarithm takes long, and is taken only where the likelihood is the highest but for rounding.
+    """
+    first, last = max(least, 1), len(line.below) - max(least, 1) + 1
+    for count in range(first, last):
+        # Both sums of deviations are the same but for their sign.
+        between = line.below[count] * line.below[count] * cuts.balance[count] / spread
+        line.left[count] = max(1.0 - between, LEAST_LEFT)
+    least_left = np.inf
+    for count in range(first, last):
+        left = line.left[count] * cuts.weight[count]
+        least_left = left if left < least_left else least_left
+    best, cut, limit = -np.inf, 0, least_left * (1.0 + ROUGHLY)
+    for count in range(first, last):
+        if line.left[count] * cuts.weight[count] <= limit:
+            score = -0.5 * np.log(line.left[count]) - cuts.entropy[count]
+            if score > best:
+                best, cut = score, count
+    return best, cut
+
+
+@inner
+def cut_at(line: Line, cut: int, mask: Array) -> bool:
+    """Set mask to the smaller side of a cut; return whether it changed."""
+    n, n_changed = len(mask), 0
+    low = 2 * cut <= n
+    for i in range(n):
+        side = (line.ranks[i] < cut) == low
+        n_changed += side != mask[i]
+        mask[i] = side
+    return n_changed > 0
+
+
+@inner
+def tabulated(n: int) -> Any:
+    """Return the tables of all cuts of n points."""
+    cuts = Cuts(np.zeros(n), np.zeros(n), np.zeros(n))
+    for count in range(1, n):
+        share = count / n
+        cuts.entropy[count] = -share * np.log(share) - (1.0 - share) * np.log(1.0 - share)
+        cuts.weight[count] = np.exp(2.0 * cuts.entropy[count])
+        cuts.balance[count] = 1.0 / count + 1.0 / (n - count)
+    return cuts
 
 
 @compiled
@@ -136,42 +160,25 @@ def refined_splits(points: Array, masks: Array, least: int, scores: Array) -> No
     best split. The True side ends up as the smaller one.
     """
     n, k = points.shape
-    entropy, balance = np.zeros(n), np.zeros(n)
-    for count in range(1, n):
-        share = count / n
-        entropy[count] = -share * np.log(share) - (1.0 - share) * np.log(1.0 - share)
-        balance[count] = 1.0 / count + 1.0 / (n - count)
-    columns, total, inside = np.empty((k, n)), np.zeros(k), np.empty(k)
+    columns, total, along = np.zeros((-(-k // 4) * 4, n)), np.zeros(k), np.empty(-(-k // 4) * 4)
     for j in range(k):
         for i in range(n):
             columns[j, i] = points[i, j]
             total[j] += points[i, j]
-    projection, order = np.empty(n), np.arange(n)
+    cuts, room = tabulated(n), np.empty((4, n))
+    line = Line(room[0], np.arange(n), np.arange(n), room[1], room[2], room[3])
     for row in range(len(masks)):
         mask = masks[row]
         scores[row] = -np.inf
-        for step in range(30):
-            if not project(points, columns, mask, total, inside, projection):
+        for _ in range(N_STEPS):
+            if not project(points, columns, mask, total, along, line.projection):
                 break
-            mean, spread = moments(projection)
+            spread = sum_along(line, sort_along(line))
             if spread <= 0.0:
                 break
-            # A better split is much like the last one, and so is the order along its line.
-            if step == 0 or not put_in_order(order, projection):
-                order = np.argsort(projection)
-            below, best, cut = 0.0, -np.inf, 0
-            for first in range(1, n):
-                below += projection[order[first - 1]] - mean
-                if first < least or n - first < least:
-                    continue
-                # Both sums of deviations are the same but for their sign.
-                between = below * below * balance[first] / spread
-                score = -0.5 * np.log(max(1.0 - between, 1e-12)) - entropy[first]
-                if score > best:
-                    best, cut = score, first
-            if best <= scores[row] + 1e-9:
+            best, cut = best_cut(line, cuts, spread, least)
+            if best <= scores[row] + LEAST_GAIN:
                 break
             scores[row] = best
-            low = 2 * cut <= n
-            for position in range(n):
-                mask[order[position]] = (position < cut) == low
+            if not cut_at(line, cut, mask):  # the next step would be the same
+                break

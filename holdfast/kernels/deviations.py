@@ -16,24 +16,26 @@ class Deviations:
     """How far rows lie from a middle.
 
     >>> far = Deviations(np.eye(2, dtype=np.float32), np.zeros(2, np.float32), np.array([0.5, 0.1]))
-    >>> far.lengths(cut=3.0)
-    array([2., 3.])
+    >>> far.lengths(cuts=[3.0])
+    array([[2., 3.]])
     """
 
     values: NDArray[np.float32]  # [row, coordinate]
     middle: NDArray[np.float32]
     unit: NDArray[np.float64]
 
-    def lengths(self, *, cut: float) -> NDArray[np.float64]:
-        """Return the length of each row of deviations, none of which counts for more than `cut`."""
-        from ._deviations import length
+    def lengths(self, *, cuts: Sequence[float]) -> NDArray[np.float64]:
+        """Return the length of each row, [cut, row], no deviation counting for more than the cut."""
+        from ._deviations import lengths as measure
 
-        found = np.empty(len(self.values))
+        found = np.empty((len(cuts), len(self.values)))
 
-        def measure(part: slice) -> None:
-            found[part] = [length(row, self.middle, self.unit, cut) for row in self.values[part]]
+        def measure_part(part: slice) -> None:
+            here = np.empty((len(cuts), part.stop - part.start))
+            measure(self.values[part], self.middle, self.unit, np.array(cuts), here)
+            found[:, part] = here
 
-        in_parts(measure, len(found))
+        in_parts(measure_part, len(self.values))
         return found
 
     def blended(

@@ -36,7 +36,7 @@ def leading_directions(gram: Array, k: int) -> Array:
     >>> leading_directions(np.diag([1.0, 9.0, 4.0]), 1).round(6).ravel()
     array([0., 1., 0.])
     """
-    from ._splits import leading_directions as turn
+    from ._directions import leading_directions as turn
 
     n = len(gram)
     k = min(k, n)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._support.threads import in_parts
 from ..errors import InputError, NonFiniteError, TooFewClientsError
 from .layout import FLOATS, Layer, Layout, Unfit, widened
-from .pieces import Stored, flat_piece, part_of, taken
+from .pieces import Places, Stored, flat_piece, part_of, taken
 
 __all__ = ["CELL", "Home", "Rows", "Stored", "Updates", "rows_of"]
 
@@ -113,7 +113,7 @@ class Rows:
         block = np.empty((len(self), len(where)), dtype=self.dtype)
         cuts, offsets = np.searchsorted(where, self.layout.offsets).tolist(), self.layout.offsets
         pieces = [
-            (layer, where[first:last] - offsets[layer], slice(first, last))
+            (layer, Places.of(where[first:last] - offsets[layer]), slice(first, last))
             for layer, (first, last) in enumerate(pairwise(cuts))
             if first < last
         ]

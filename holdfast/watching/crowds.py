@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._support.threads import for_each
 from ..kernels import whole
 from ..kernels.splits import best_split, leading_directions
-from ..kernels.whole import Wholes
+from ..kernels.whole import Placed, Wholes
 
 __all__ = [
     "N_SEARCHED",
@@ -40,7 +40,6 @@ N_FACTIONS, WORTHWHILE = 5, 7.0
 N_SEARCHED = 10
 #: Directions that most clients of a skewed federation share; found without a quarter, tried on it.
 N_SHARED, N_FOLDS = 8, 4
-LARGEST = 2**15 - 1
 
 #: How strong the best split of n points of Gaussian noise is on average, in nats.
 NOISE_AT = (8, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000, 5000)
@@ -61,13 +60,15 @@ class Known(NamedTuple):
     points: NDArray[np.float64]  # see main_points
 
     @classmethod
-    def of(cls, view: Wholes, weights: NDArray[np.float64]) -> "Known":
+    def of(cls, view: Wholes | Placed, weights: NDArray[np.float64]) -> "Known":
         """Return what is known of these rows."""
         gram = sample_products(view)
         return cls(gram, main_points(view, weights, gram=gram))
 
 
-def factions_in(view: Wholes, weights: NDArray[np.float64], *, known: Known | None = None) -> list[Faction]:
+def factions_in(
+    view: Wholes | Placed, weights: NDArray[np.float64], *, known: Known | None = None
+) -> list[Faction]:
     """Return the factions among these rows, found one after the other, the rest being searched again.
 
     Never more than half of the rows are in factions. What is `known` of the rows is not computed again.
@@ -96,7 +97,7 @@ def factions_in(view: Wholes, weights: NDArray[np.float64], *, known: Known | No
     return found
 
 
-def sample_products(view: Wholes) -> NDArray[np.float64]:
+def sample_products(view: Wholes | Placed) -> NDArray[np.float64]:
     """Return the products of all pairs of rows; of many rows, those of an even sample.
 
     >>> sample_products(np.array([[1, 2], [3, 4]], dtype=np.int16))
@@ -107,7 +108,7 @@ def sample_products(view: Wholes) -> NDArray[np.float64]:
 
 
 def main_points(
-    view: Wholes, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
+    view: Wholes | Placed, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Return every row along the main directions of all, of which each row counts by its weight.
 
@@ -125,14 +126,14 @@ def main_points(
     directions = leading_directions(gram, k) * roots[:, None]
     directions -= directions.sum(axis=0) * share[:, None]
     # Whole numbers again, so that what follows adds up exactly.
-    steps = _in_16_bits(whole.weighted_sums(_in_16_bits(directions.T), rows))
-    lengths = np.sqrt(np.einsum("ij,ij->i", steps, steps, dtype=np.float64))
-    points = whole.products(view, steps) / np.where(lengths > 0, lengths, 1.0)
+    factors, _ = whole.in_16_bits(np.ascontiguousarray(directions.T))
+    steps, squares = whole.in_16_bits(whole.weighted_sums(factors, rows))
+    points = whole.products(view, steps) / np.sqrt(np.where(squares > 0, squares, 1.0))
     return np.asarray(points - np.einsum("i,ij->j", share, points[some]))
 
 
 def map_of(
-    view: Wholes,
+    view: Wholes | Placed,
     weights: NDArray[np.float64],
     outside: NDArray[np.bool_],
     *,
@@ -169,7 +170,7 @@ def map_of(
     )
 
 
-def shared_part(view: Wholes, *, known: Known | None = None) -> float:
+def shared_part(view: Wholes | Placed, *, known: Known | None = None) -> float:
     """Return how much of a client's deviation lies in directions that others share: the median client's.
 
     It is small where clients differ each in its own way, and large where they differ in few ways, such as
@@ -211,9 +212,3 @@ def _centred(products: Array, share: Array) -> Array:
     """Return the products of the rows less their mean, to which each adds its share."""
     middle = np.einsum("ij,j->i", products, share)
     return np.asarray(products - middle[:, None] - middle + np.einsum("i,i->", share, middle))
-
-
-def _in_16_bits(rows: Array) -> NDArray[np.int16]:
-    """Return the rows as whole numbers of 16 bits, each scaled by its largest entry."""
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    return np.rint(rows / np.where(largest > 0, largest, 1.0) * LARGEST).astype(np.int16)

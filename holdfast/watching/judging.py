@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._support.counting import check_whole
 from .._support.ids import Name, named
+from .._support.threads import for_each
 from ..core import Watch, bind
 from ..errors import InputError
+from ..kernels.whole import Placed
 from ..updates.rows import rows_of
 from ..updates.samples import sample_of
-from .crowds import N_SEARCHED, Known, factions_in, map_of, shared_part
+from .crowds import N_SEARCHED, Faction, Known, factions_in, map_of, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
 from .memory import N_REMEMBERED, ClientMemory, with_round
 from .verdicts import Standing, Verdict, Verdicts
@@ -194,15 +196,14 @@ def _looked(memory: ClientMemory, present: Sequence[Name]) -> tuple[ClientMemory
     if memory.round < N_BEFORE_LOOKING or len(active) < N_SEARCHED:
         return memory, 0.0, None
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
-    now, faction, parts = np.zeros(memory.n_clients), np.zeros(memory.n_clients, np.int32), []
-    known = [Known.of(view, weights[active]) for view in memory.views[:, active]]
-    for view, own in zip(memory.views[:, active], known, strict=True):
-        parts.append(shared_part(view, known=own))
-        for number, found in enumerate(factions_in(view, weights[active], known=own), start=1):
+    seen = _seen(memory.views[:, active], weights[active])
+    now, faction = np.zeros(memory.n_clients), np.zeros(memory.n_clients, np.int32)
+    for view in seen:
+        for number, found in enumerate(view.factions, start=1):
             members = active[found.members]
             if 2 * np.isin(here, members).sum() > len(here):
                 continue
-            strength = in_common_units(found.strength, n_clients=len(active), shared=parts[-1])
+            strength = in_common_units(found.strength, n_clients=len(active), shared=view.shared)
             stronger = members[strength > now[members]]
             now[stronger], faction[stronger] = strength, number
     looks, evidence = memory.looks.copy(), memory.evidence.copy()
@@ -210,7 +211,29 @@ def _looked(memory: ClientMemory, present: Sequence[Name]) -> tuple[ClientMemory
     pace = np.maximum(PACE, 1.0 / (looks[active] + 1))  # one look alone is half a look
     evidence[active] += pace * (now - evidence)[active]
     after = replace(memory, looks=looks, evidence=evidence, faction=faction)
-    return after, float(np.mean(parts)), known[0] if len(active) == memory.n_clients else None
+    shared = float(np.mean([view.shared for view in seen]))
+    return after, shared, seen[0].known if len(active) == memory.n_clients else None
+
+
+class _Seen(NamedTuple):
+    """What one view shows."""
+
+    known: Known
+    shared: float
+    factions: list[Faction]
+
+    @classmethod
+    def of(cls, view: NDArray[np.object_], weights: NDArray[np.float64]) -> "_Seen":
+        placed = Placed.of(view)
+        known = Known.of(placed, weights)
+        return cls(known, shared_part(placed, known=known), factions_in(placed, weights, known=known))
+
+
+def _seen(views: NDArray[np.object_], weights: NDArray[np.float64]) -> list[_Seen]:
+    """Return what each view shows. Threads take one each: few of the steps would keep several busy."""
+    seen: dict[int, _Seen] = {}
+    for_each(lambda view: seen.update({view: _Seen.of(views[view], weights)}), range(len(views)))
+    return [seen[view] for view in range(len(views))]
 
 
 def _judged(memory: ClientMemory, needed: float) -> ClientMemory:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from .._support.ids import Name, ids_as_bytes, ids_in
+from .._support.threads import in_parts
 from ..kernels.deviations import Deviations
 from ..updates.rows import rows_of
 
@@ -34,6 +35,8 @@ N_REMEMBERED = 10
 ONE = 8_192
 #: Values are cut off here, so that no difference of two overflows.
 FARTHEST = np.finfo(np.float32).max / 4
+#: Of fewer values it takes longer to hand them to threads than to work on them.
+MANY_VALUES = 1 << 18
 #: In a round of fewer clients there is no crowd to deviate from.
 N_HEARD = 4
 
@@ -178,10 +181,9 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     heard[where] += 1
     last[where] = memory.round
     paces = 1.0 / np.minimum(heard[where], N_REMEMBERED)
-    deviations = _deviations(np.clip(values, -FARTHEST, FARTHEST).astype(np.float32), crowd)
+    deviations = _deviations(_bounded(values), crowd)
     views = memory.views.copy()  # of where the rows are, not of the rows
-    for view, cut in zip(views, CUTS, strict=True):
-        lengths = deviations.lengths(cut=cut)
+    for view, cut, lengths in zip(views, CUTS, deviations.lengths(cuts=CUTS), strict=True):
         longest = LONGEST * float(np.median(lengths[crowd]))
         factors = ONE * np.minimum(1.0, longest / np.maximum(lengths, 1e-300))
         for position, row in zip(
@@ -191,12 +193,29 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     return replace(memory, views=views, heard=heard, last=last)
 
 
+def _bounded(values: Array) -> NDArray[np.float32]:
+    """Return the values as float32, cut off; the same array if there is nothing to do."""
+    if values.dtype == np.float32 and values.min() >= -FARTHEST and values.max() <= FARTHEST:
+        return values
+    return np.asarray(np.clip(values, -FARTHEST, FARTHEST).astype(np.float32))
+
+
 def _deviations(values: NDArray[np.float32], crowd: NDArray[np.bool_]) -> Deviations:
     """Return how far values lie from the crowd's trimmed mean, in units of the usual distance."""
-    told, n = values[crowd], int(crowd.sum())
-    middle = kernels.trimmed_mean(rows_of(told), n_trimmed=n // 4).update
-    distance = np.abs(np.subtract(told, middle, out=told), out=told)
-    usual = kernels.trimmed_mean(rows_of(distance), n_trimmed=(n - 1) // 2).update.astype(np.float64)
+    n, dim = int(crowd.sum()), values.shape[1]
+    middle, usual = np.empty(dim, np.float32), np.empty(dim)
+
+    def measure(part: slice) -> None:
+        told = values[:, part][crowd]
+        middle[part] = kernels.trimmed_mean(rows_of(told), n_trimmed=n // 4).update
+        distance = np.abs(np.subtract(told, middle[part], out=told), out=told)
+        usual[part] = kernels.trimmed_mean(rows_of(distance), n_trimmed=(n - 1) // 2).update
+
+    # A coordinate does not know of the others. Of few values, threads would wait for each other.
+    if values.size < MANY_VALUES:
+        measure(slice(0, dim))
+    else:
+        in_parts(measure, dim)
     moving = usual[usual > 0]
     floor = 0.1 * float(np.median(moving)) if len(moving) else 1.0
     return Deviations(values, middle, np.maximum(1.5 * usual, floor))

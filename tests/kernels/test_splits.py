@@ -1,11 +1,13 @@
 """The search for two crowds against slow twins: one alternation per start, all splits, LAPACK."""
 
+import math
 from itertools import product
 
 import numpy as np
 import pytest
+from numba import njit
 
-from holdfast.kernels import _splits
+from holdfast.kernels import _directions, _splits
 from holdfast.kernels.splits import SHARES, best_split, leading_directions
 
 
@@ -143,6 +145,32 @@ def test_leading_directions_span_those_of_lapack(n, k):
     np.testing.assert_allclose(cosines, 1, atol=1e-9)
 
 
+def slowly_turned(gram, basis, n_steps):
+    """Return the basis after so many steps, every sum added up in order."""
+    for _ in range(n_steps):
+        columns = [np.array([added(row * column) for row in gram]) for column in basis.T]
+        longest = 0.0
+        for j, column in enumerate(columns):
+            for other in columns[:j]:
+                column -= added(other * column) * other
+            length = np.sqrt(added(column * column))
+            longest = max(longest, length)
+            column[:] = column / length if length > 1e-10 * longest else 0.0
+        basis = np.stack(columns, axis=1)
+    return basis
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "rank"), [(5, 3, 5), (10, 6, 3), (33, 12, 33), (22, 16, 22), (40, 19, 40)]
+)
+def test_directions_are_those_of_the_twin_in_every_digit(n, k, rank):
+    rng = np.random.default_rng(n)
+    rows, basis = rng.normal(size=(n, rank)), rng.normal(size=(n, k))
+    turned, gram = basis.copy(), rows @ rows.T
+    _directions.leading_directions(gram, turned, 4)
+    np.testing.assert_array_equal(turned, slowly_turned(gram, basis, 4))
+
+
 def test_there_are_no_more_directions_than_a_matrix_has():
     assert leading_directions(np.eye(3), 7).shape == (3, 3)
     assert not leading_directions(np.zeros((5, 5)), 2).any()
@@ -157,18 +185,61 @@ def test_no_direction_is_made_of_what_rounding_leaves(rank):
     np.testing.assert_allclose(found.T @ found, np.diag([1.0] * rank + [0.0] * (12 - rank)), atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["distinct", "tied", "equal"])
-def test_an_order_that_is_put_right_leads_to_the_splits_that_sorting_anew_finds(kind, monkeypatch):
-    rng = np.random.default_rng(0)
-    points = {"distinct": rng.normal(size=(50, 3)), "tied": rng.integers(0, 3, (50, 3)) * 1.0}.get(kind)
-    points = np.ones((50, 3)) if points is None else points
-    masks = rng.random((30, 50)) < 0.3
-    for name in ("project", "moments", "put_in_order", "refined_splits"):  # as plain Python
-        monkeypatch.setattr(_splits, name, getattr(getattr(_splits, name), "py_func", getattr(_splits, name)))
-    found = []
-    for quick in (_splits.put_in_order, lambda order, values: False):
-        monkeypatch.setattr(_splits, "put_in_order", quick)
-        refined, scores = masks.copy(), np.empty(30)
-        _splits.refined_splits(points, refined, 3, scores)
-        found.append((refined.tobytes(), scores.tobytes()))
-    assert found[0] == found[1]
+@njit
+def argsort(values):
+    """Return the order of values; of equal ones, that of the sort which compiled code uses."""
+    return np.argsort(values)
+
+
+def added(numbers):
+    """Return the sum, added up in order: Python's and NumPy's own sums have an order of theirs."""
+    return float(np.cumsum(numbers)[-1])
+
+
+def slowly_refined(points, mask, least):
+    """Return the same split and score, digit by digit: sums in order, one sort, a logarithm per cut."""
+    n, found = len(points), -np.inf
+    total = np.array([added(column) for column in points.T])
+    for _ in range(30):
+        count = int(mask.sum())
+        if count in (0, n):
+            break
+        inside = np.array([added(column) for column in points[mask].T])
+        along = inside / count - (total - inside) / (n - count)
+        line = np.array([added(along * point) for point in points])
+        mean = added(line) / n
+        spread = added((line - mean) ** 2)
+        if spread <= 0:
+            break
+        order, below, best, cut = argsort(line), 0.0, -np.inf, 0
+        for first in range(1, n):
+            below, share = below + (float(line[order[first - 1]]) - mean), first / n
+            entropy = -share * math.log(share) - (1 - share) * math.log(1 - share)
+            between = below * below * (1 / first + 1 / (n - first)) / spread
+            score = -0.5 * math.log(max(1 - between, 1e-12)) - entropy
+            if least <= first <= n - least and score > best:
+                best, cut = score, first
+        if best <= found + 1e-9:
+            break
+        found, mask = best, np.zeros(n, bool)
+        mask[order[:cut] if 2 * cut <= n else order[cut:]] = True
+    return found, mask
+
+
+@pytest.mark.parametrize("n", [51, 300], ids=["compared", "dealt out"])
+@pytest.mark.parametrize("kind", ["distinct", "tied", "equal", "skewed"])
+def test_no_short_cut_changes_a_digit_of_a_split(kind, n):
+    rng = np.random.default_rng(n)
+    points = {
+        "distinct": rng.normal(size=(n, 5)),
+        "tied": rng.integers(0, 3, (n, 3)) * 1.0,
+        "equal": np.ones((n, 3)),
+        "skewed": rng.normal(size=(n, 2)) ** 15,
+    }[kind]
+    masks = rng.random((20, n)) < 0.3
+    masks[0], masks[1] = True, False
+    expected = [slowly_refined(points, mask, 3) for mask in masks]
+    refined, scores = masks.copy(), np.empty(20)
+    _splits.refined_splits(points, refined, 3, scores)
+    np.testing.assert_array_equal(scores, [score for score, _ in expected])
+    np.testing.assert_array_equal(refined, [mask for _, mask in expected])

@@ -52,3 +52,23 @@ def test_rows_of_unequal_length_or_type_are_never_read():
         rows[1] = other
         with pytest.raises(AssertionError, match="one length"):
             whole.gram(rows)
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_numbers_are_scaled_by_the_largest_of_their_row(threads, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_THREADS", threads)
+    rows = np.random.default_rng(0).normal(size=(13, 1001))
+    rows[3], rows[4] = 0, 1e-310
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    expected = np.rint(rows / np.where(largest > 0, largest, 1.0) * 32767).astype(np.int16)
+    found, squares = whole.in_16_bits(rows)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(squares, (expected.astype(np.int64) ** 2).sum(axis=1))
+
+
+def test_rows_whose_place_is_known_are_chosen_from():
+    rows = numbers(20, 300)
+    chosen = np.array([3, 0, 19])
+    placed = whole.Placed.of(apart(rows))[chosen]
+    np.testing.assert_array_equal(whole.gram(placed), whole.gram(rows[chosen]))
+    np.testing.assert_array_equal(whole.products(placed, rows), whole.products(rows[chosen], rows))
