@@ -207,7 +207,8 @@ def load_params(
     """Set the network's parameters, and its buffers where they are given."""
     device = next(model.parameters()).device
     with torch.no_grad():
-        for name, part in named_params(model, torch.from_numpy(flat).to(device)).items():
-            model.get_parameter(name).copy_(part)
+        parts = named_params(model, torch.from_numpy(flat).to(device)).values()
+        for parameter, part in zip(model.parameters(), parts, strict=True):
+            parameter.copy_(part)
         for name, buffer in (buffers or {}).items():
             model.get_buffer(name).copy_(torch.from_numpy(buffer))
