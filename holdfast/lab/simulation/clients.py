@@ -51,17 +51,21 @@ class Workers:
     ) -> Trained:
         """Return what all shards add to the params, trained in groups of about equal size."""
         n_groups = -(-len(shards) // n_together)
-        groups = [[shards[i] for i in group] for group in np.array_split(np.arange(len(shards)), n_groups)]
+        groups = np.array_split(np.arange(len(shards)), n_groups)
+        updates = np.empty((len(shards), params.size), dtype=np.float32)
 
-        def one(group: Sequence[Shard]) -> Trained:
+        def one(group: NDArray[np.intp]) -> Trained:
             with self._model() as model:
                 load_params(model, params, buffers)
-                trained = train(model, params, group, span=span, previous=previous)
-                return _checked(train, trained, len(group), params.size)
+                trained = train(model, params, [shards[i] for i in group], span=span, previous=previous)
+                found = _checked(train, trained, len(group), params.size)
+            # Copied here, so that the next group gets the same memory: fresh memory is slow to touch.
+            updates[group[0] : group[-1] + 1] = found.updates
+            return found._replace(updates=updates[:0])
 
         done = self._each(one, groups)
         return Trained(
-            np.concatenate([trained.updates for trained in done]),
+            updates,
             tuple(own for trained in done for own in trained.buffers),
             tuple(own for trained in done for own in trained.memory),
         )
