@@ -115,7 +115,11 @@ def shards_of(task_name: str) -> tuple[Any, Any, Any]:
     from holdfast.lab.simulation.world import build_world
 
     world = build_world(Run(task_named(task_name)), "cpu")
-    return world.run.task, world.data, [world.clean(client, 1) for client in range(world.run.task.n_clients)]
+    return (
+        world.run.task,
+        world.data,
+        [world.honest_examples(client, 1) for client in range(world.run.task.n_clients)],
+    )
 
 
 def lean_loop(task_name: str) -> Callable[[], Any]:
@@ -224,7 +228,7 @@ def resnet_round() -> dict[str, dict[str, float]]:
         record, _ = next(rounds)
         start = time.perf_counter()
         for client in record.clients:
-            x, y = world.clean(client, 2)
+            x, y = world.honest_examples(client, 2)
             model = resnet18()
             optimiser = torch.optim.SGD(model.parameters(), lr=0.01)
             for batch in torch.randperm(len(y)).split(task.batch_size):
