@@ -30,16 +30,20 @@ class MissingTorchError(HoldfastError, ImportError):
 class _LazyModule(ModuleType):
     """Stands for a module of torch, and imports it when it is asked for anything."""
 
+    _found: ModuleType | None = None  # kept: a step of training asks some fifty times
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # asked by tools that look through modules
             raise AttributeError(name)
-        try:
-            import_module("torch")
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise MissingTorchError from None
-        return getattr(import_module(self.__name__), name)
+        if self._found is None:
+            try:
+                import_module("torch")
+            except ModuleNotFoundError as error:
+                if error.name != "torch":
+                    raise
+                raise MissingTorchError from None
+            self._found = import_module(self.__name__)
+        return getattr(self._found, name)
 
 
 if TYPE_CHECKING:

@@ -49,13 +49,15 @@ def small_cnn(*, side: int = 8, n_channels: int = 1, n_classes: int = 10) -> nn.
     >>> small_cnn()(torch.zeros(2, 1, 8, 8)).shape
     torch.Size([2, 10])
     """
+    from ._networks import HalvingPool
+
     return nn.Sequential(
         nn.Conv2d(n_channels, 16, 3, padding=1),
         nn.ReLU(),
-        nn.MaxPool2d(2),
+        HalvingPool(),
         nn.Conv2d(16, 32, 3, padding=1),
         nn.ReLU(),
-        nn.MaxPool2d(2),
+        HalvingPool(),
         nn.Flatten(),
         nn.Linear(32 * (side // 4) ** 2, 64),
         nn.ReLU(),
@@ -69,9 +71,11 @@ def cifar_cnn(*, widths: tuple[int, int, int] = (32, 64, 64), n_classes: int = 1
     >>> sum(p.numel() for p in cifar_cnn().parameters())
     122570
     """
+    from ._networks import HalvingPool
+
     layers: list[nn.Module] = []
     for n_in, n_out in pairwise((3, *widths)):
-        layers += [nn.Conv2d(n_in, n_out, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        layers += [nn.Conv2d(n_in, n_out, 3, padding=1), nn.ReLU(), HalvingPool()]
     return nn.Sequential(
         *layers, nn.Flatten(), nn.Linear(16 * widths[-1], 64), nn.ReLU(), nn.Linear(64, n_classes)
     )
@@ -207,7 +211,8 @@ def load_params(
     """Set the network's parameters, and its buffers where they are given."""
     device = next(model.parameters()).device
     with torch.no_grad():
-        for name, part in named_params(model, torch.from_numpy(flat).to(device)).items():
-            model.get_parameter(name).copy_(part)
+        parts = named_params(model, torch.from_numpy(flat).to(device)).values()
+        for parameter, part in zip(model.parameters(), parts, strict=True):
+            parameter.copy_(part)
         for name, buffer in (buffers or {}).items():
             model.get_buffer(name).copy_(torch.from_numpy(buffer))

@@ -10,9 +10,28 @@ from ...errors import DataError
 from ..data.folders import data_folder
 from ..lazy_torch import Tensor, functional, nn, torch
 
-__all__ = ["NORMS", "ResNet", "StackedLSTM", "load_weights"]
+__all__ = ["NORMS", "HalvingPool", "ResNet", "StackedLSTM", "load_weights"]
 
 Norm = Callable[[int], nn.Module]
+
+
+class HalvingPool(nn.MaxPool2d):
+    """The largest of every 2 x 2 pixels; without gradients in a tenth of the time of torch's own, same bits.
+
+    Torch looks for the place of the maximum, too, one pixel after the other. With gradients that stays: where
+    two pixels are equal, as zeros are, the place decides which of them gets the gradient.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        is_even = x.shape[-2] % 2 == x.shape[-1] % 2 == 0
+        if torch.is_grad_enabled() or x.device.type != "cpu" or not x.is_contiguous() or not is_even:
+            pooled: Tensor = super().forward(x)
+            return pooled
+        rows = torch.maximum(x[..., ::2, :], x[..., 1::2, :])
+        return torch.maximum(rows[..., ::2], rows[..., 1::2])
 
 
 class StackedLSTM(nn.Module):

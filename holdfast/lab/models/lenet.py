@@ -24,9 +24,11 @@ def lenet(
     >>> sum(p.numel() for p in lenet().parameters())
     44426
     """
+    from ._networks import HalvingPool
+
     layers: list[nn.Module] = []
     for n_in, n_out in pairwise((n_channels, *filters)):
-        layers += [nn.Conv2d(n_in, n_out, 5), nn.ReLU(), nn.MaxPool2d(2)]
+        layers += [nn.Conv2d(n_in, n_out, 5), nn.ReLU(), HalvingPool()]
         side = (side - 4) // 2
     layers.append(nn.Flatten())
     for n_in, n_out in pairwise((filters[1] * side**2, *hidden, n_classes)):

@@ -14,7 +14,7 @@ from ..lazy_torch import torch
 from ..models import flat_params, named_buffers
 from ..scenario import Run, Task
 from .checking import check_outputs
-from .clients import workers
+from .clients import one_thread, threads, workers
 from .round import Round
 from .state import Record, State
 from .world import World, build_world, load, load_once
@@ -39,10 +39,11 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
     world = build_world(run, device)
     check_outputs(run, world.model, world.data)
     state = after or fresh_state(world, device)
-    while state.round < run.task.n_rounds:
-        with workers(world.model) as crew:
-            record, state = Round(world, crew, state).run()
-        yield record, state
+    with threads(world.model) as crew:
+        while state.round < run.task.n_rounds:
+            with one_thread():
+                record, state = Round(world, crew, state).run()
+            yield record, state
 
 
 def fresh_state(world: World, device: str) -> State:

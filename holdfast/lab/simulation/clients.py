@@ -7,12 +7,12 @@ number of threads changes nothing.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,19 @@ from ..lazy_torch import nn, torch
 from ..models import load_params
 from ..training import Shard, Trained
 
-__all__ = ["Workers", "one_thread", "workers"]
+__all__ = ["Workers", "one_thread", "threads", "workers"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False)
 class Workers:
-    """Threads, each with a network of its own."""
+    """Threads, each with a network of its own. Without a pool there is one, the caller's."""
 
-    pool: ThreadPoolExecutor
+    pool: ThreadPoolExecutor | None
     models: SimpleQueue[nn.Module]
+    n_models: int
 
     def train(
         self,
@@ -47,17 +51,21 @@ class Workers:
     ) -> Trained:
         """Return what all shards add to the params, trained in groups of about equal size."""
         n_groups = -(-len(shards) // n_together)
-        groups = [[shards[i] for i in group] for group in np.array_split(np.arange(len(shards)), n_groups)]
+        groups = np.array_split(np.arange(len(shards)), n_groups)
+        updates = np.empty((len(shards), params.size), dtype=np.float32)
 
-        def one(group: Sequence[Shard]) -> Trained:
+        def one(group: NDArray[np.intp]) -> Trained:
             with self._model() as model:
                 load_params(model, params, buffers)
-                trained = train(model, params, group, span=span, previous=previous)
-                return _checked(train, trained, len(group), params.size)
+                trained = train(model, params, [shards[i] for i in group], span=span, previous=previous)
+                found = _checked(train, trained, len(group), params.size)
+            # Copied here, so that the next group gets the same memory: fresh memory is slow to touch.
+            updates[group[0] : group[-1] + 1] = found.updates
+            return found._replace(updates=updates[:0])
 
-        done = list(self.pool.map(one, groups))
+        done = self._each(one, groups)
         return Trained(
-            np.concatenate([trained.updates for trained in done]),
+            updates,
             tuple(own for trained in done for own in trained.buffers),
             tuple(own for trained in done for own in trained.memory),
         )
@@ -65,15 +73,17 @@ class Workers:
     def scores(self, params: NDArray[np.float32], buffers: Any, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return the network's scores of many examples, in parts of a fixed size."""
 
-        def one(part: NDArray[Any]) -> NDArray[np.float32]:
+        def some(parts: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]]:
             with self._model() as model, torch.no_grad():
                 load_params(model, params, buffers)
                 model.eval()
                 device = next(model.parameters()).device
-                scores: NDArray[np.float32] = model(torch.from_numpy(part).to(device)).cpu().numpy()
-                return scores
+                return [model(torch.from_numpy(part).to(device)).cpu().numpy() for part in parts]
 
-        return np.concatenate(list(self.pool.map(one, np.array_split(x, -(-len(x) // 1024)))))
+        parts = np.array_split(x, -(-len(x) // 1024))
+        n = min(self.n_models, len(parts))
+        dealt = self._each(some, [parts[first::n] for first in range(n)])
+        return np.concatenate([dealt[place % n][place // n] for place in range(len(parts))])
 
     def network(self, params: NDArray[np.float32], buffers: Any) -> nn.Module:
         """Return a copy of the network with these params, to do with what one likes."""
@@ -81,12 +91,21 @@ class Workers:
             load_params(model, params, buffers)
             return copy.deepcopy(model)
 
+    def _each(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """Return work(item) for each item, in order."""
+        return list(map(work, items) if self.pool is None else self.pool.map(work, items))
+
     @contextmanager
     def _model(self) -> Iterator[nn.Module]:
+        """Lend a network, and take it back as it was but for its params and buffers."""
         model = self.models.get()
+        modes = [(module, module.training) for module in model.modules()]
         try:
             yield model
         finally:
+            for module, is_training in modes:
+                module.training = is_training
+            model.zero_grad()
             self.models.put(model)
 
 
@@ -113,11 +132,24 @@ def one_thread() -> Iterator[None]:
 
 
 @contextmanager
-def workers(model: nn.Module) -> Iterator[Workers]:
-    """Start threads for a run, each with a copy of the network, and one thread of torch."""
+def threads(model: nn.Module) -> Iterator[Workers]:
+    """Start threads for the rounds of a run, each with a copy of the network, and one thread of torch.
+
+    The caller's thread gets more than that unless it says `one_thread`, while the others are at work too.
+    """
     n_models = n_threads() if next(model.parameters()).device.type == "cpu" else 1
     models: SimpleQueue[nn.Module] = SimpleQueue()
     for _ in range(n_models):
         models.put(copy.deepcopy(model))
-    with one_thread(), ThreadPoolExecutor(n_models, "holdfast", lambda: torch.set_num_threads(1)) as pool:
-        yield Workers(pool, models)
+    if n_models == 1:
+        yield Workers(None, models, 1)
+        return
+    with ThreadPoolExecutor(n_models, "holdfast", lambda: torch.set_num_threads(1)) as pool:
+        yield Workers(pool, models, n_models)
+
+
+@contextmanager
+def workers(model: nn.Module) -> Iterator[Workers]:
+    """Start threads for one round, and keep torch to one thread for as long."""
+    with one_thread(), threads(model) as crew:
+        yield crew

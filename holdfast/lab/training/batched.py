@@ -6,6 +6,7 @@ Attackers may bend the gradients on their way, and confine how far they stray fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,9 +108,10 @@ def _descend(
     order = np.argsort([-len(shard.batches) for shard in shards], kind="stable")
     rows = start.repeat(len(shards), 1)
     velocity = torch.zeros_like(rows) if momentum else None
+    gradients = _gradients(model, rows)
     for step, (x, y, shares, is_last) in enumerate(_steps(model, [shards[i] for i in order]), start=1):
         here = rows[: len(y)]
-        gradient = _gradient(model, here, x, y, shares)
+        gradient = gradients(here, x, y, shares)
         if bend is not None:
             gradient = bend(gradient, here - start)
         if velocity is not None:
@@ -120,6 +122,14 @@ def _descend(
     updates = np.empty((len(shards), params.size), dtype=np.float32)
     updates[order] = rows.sub_(start).cpu().numpy()
     return updates
+
+
+def _gradients(model: nn.Module, rows: Tensor) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
+    """Return what computes gradients of rows like these, the first ones or all: (rows, x, y, shares)."""
+    from ._perceptrons import Perceptrons, layers_of
+
+    layers = layers_of(model)
+    return partial(_gradient, model) if layers is None else Perceptrons(layers, rows).gradient
 
 
 def _gradient(model: nn.Module, rows: Tensor, x: Tensor, y: Tensor, shares: Tensor) -> Tensor:
@@ -144,14 +154,21 @@ def _steps(model: nn.Module, shards: Sequence[Shard]) -> Iterator[tuple[Tensor, 
     x, y = (torch.cat(parts) for parts in zip(*(shard.on(model) for shard in shards), strict=True))
     starts = np.cumsum([0, *(len(shard.y) for shard in shards)])
     n_steps = np.array([len(shard.batches) for shard in shards])
-    for step in range(n_steps.max()):
-        batches = [shard.batches[step] for shard in shards[: int((n_steps > step).sum())]]
-        sizes = [int((batch >= 0).sum()) for batch in batches]
-        at = np.zeros((len(batches), max(sizes)), dtype=np.intp)
-        shares = np.zeros(at.shape, dtype=np.float32)
-        for client, (batch, size) in enumerate(zip(batches, sizes, strict=True)):
-            at[client, :size] = batch[batch >= 0] + starts[client]
-            shares[client, :size] = 1 / size
-        places = torch.from_numpy(at).to(x.device)
-        is_last = torch.from_numpy(n_steps[: len(batches)] == step + 1).to(x.device)
-        yield x[places], y[places], torch.from_numpy(shares).to(x.device), is_last
+    n_widest = max(shard.batches.shape[1] for shard in shards)
+    at = np.full((n_steps.max(), len(shards), n_widest), -1)
+    for client, (shard, start) in enumerate(zip(shards, starts, strict=False)):
+        own = shard.batches
+        at[: len(own), client, : own.shape[1]] = np.where(own >= 0, own + start, -1)
+    sizes = (at >= 0).sum(axis=2)
+    shares = np.where(at >= 0, 1 / np.maximum(sizes, 1)[:, :, None], 0).astype(np.float32)
+    np.maximum(at, 0, out=at)
+    for step, size in enumerate(sizes.max(axis=1)):
+        n_left = int((n_steps > step).sum())
+        places = torch.from_numpy(at[step, :n_left, :size]).to(x.device)
+        flat, is_last = places.reshape(-1), torch.from_numpy(n_steps[:n_left] == step + 1).to(x.device)
+        yield (
+            x.index_select(0, flat).view(*places.shape, *x.shape[1:]),
+            y[places],
+            torch.from_numpy(shares[step, :n_left, :size]).to(x.device),
+            is_last,
+        )

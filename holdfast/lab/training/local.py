@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ..lazy_torch import Tensor, functional, nn, torch
-from ..models import flat_params, load_params, named_buffers
+from ..models import load_params, named_buffers
 from .schedule import Kept, Shard, Trained
 
 __all__ = ["Optimiser", "adam", "cross_entropy", "fresh_optimiser", "sgd", "take_steps", "train_each"]
@@ -68,10 +68,19 @@ def train_each(
     for row, shard in zip(updates, shards, strict=True):
         load_params(model, params, before)
         memory.append(train(shard))
-        np.subtract(flat_params(model), params, out=row)
+        _subtract(model, params, row)
         buffers.append(named_buffers(model))
     load_params(model, params, before)
     return Trained(updates, tuple(buffers) if before else (), tuple(memory))
+
+
+def _subtract(model: nn.Module, params: NDArray[np.float32], row: NDArray[np.float32]) -> None:
+    """Set a row to what the network's parameters are beyond these; no copy of all of them is made."""
+    start = 0
+    for parameter in model.parameters():
+        own = slice(start, start + parameter.numel())
+        np.subtract(parameter.detach().reshape(-1).cpu().numpy(), params[own], out=row[own])
+        start = own.stop
 
 
 def fresh_optimiser(
