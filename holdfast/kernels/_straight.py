@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from ._fetching import Fetcher
 from ._forms import FLOAT32, WIDTH
 from ._measuring import ColumnRoom, Measures, RowPlaces, measure_block
 from ._network import comparators, within_reach
@@ -59,8 +60,8 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
     shares = builder.inttoptr(weights, DOUBLE.as_pointer())
     order = within_reach(comparators(shape.n_rows, shape.n_trimmed), n_registers * 3 // 4)
     end = function.append_basic_block()
-    go = len(order) + 1 if shape.n_rows <= n_registers else IN_ONE_GO
-    goes = [order[first : first + go] for first in range(0, len(order), go)]
+    are_many = shape.n_rows > n_registers
+    go = IN_ONE_GO if are_many else len(order) + 1
     with repeated(builder, builder.udiv(n_columns, I64(WIDTH))) as number:
         block = builder.mul(number, I64(WIDTH * code.size))
         with repeated(builder, I64(WIDTH // code.n_lanes)) as step:
@@ -72,8 +73,12 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
             if shape.is_sum:
                 made = columns.narrowed(columns.weighted_sum(shares))
             else:
-                for pairs in goes:
-                    columns.sort(pairs)
+                fetcher = Fetcher(code, shape.n_rows, rows, builder.add(skipped, block), step)
+                columns.is_fetched = are_many and len(order) > 0
+                for first in range(0, len(order), go):
+                    columns.sort(order[first : first + go])
+                    if are_many:
+                        fetcher.go_on(first + go, len(order))
                     _pause(builder, n_columns, end)
                 made = columns.made(needed, n_kept)
             code.store(made, builder.add(out, at))
@@ -105,6 +110,7 @@ class Columns:
     def __init__(self, code: Vectors, shape: Shape, rows: Any, skipped: Any) -> None:
         self.code, self.shape, self.rows, self.skipped = code, shape, rows, skipped
         self.base: Any = None
+        self.is_fetched = False  # by a Fetcher
         self.values: list[Any] = [None] * shape.n_rows
         self.signs = every(code.counts, 0)  # the sum of signs
         self.worst = every(
@@ -118,7 +124,8 @@ class Columns:
             address = builder.load(builder.gep(self.rows, [I64(number)]))
             place = builder.add(address, self.skipped)
             values = code.load(place)
-            code.prefetch(builder.add(place, I64(AHEAD)))
+            if not self.is_fetched:
+                code.prefetch(builder.add(place, I64(AHEAD)))
             if self.base is not None:
                 values = builder.fsub(values, self.base)
             if self.shape.is_masked or self.shape.explain:
