@@ -1,7 +1,7 @@
 """Straight code that asks for memory early, a line at a time between comparators.
 
 Many rows are many streams, more than a processor follows by itself. A row's lines are asked for one after
-the other, which memory answers faster than one line of each row. Who asks for many lines at once waits for them.
+the other, which memory answers faster than one line of each row. Who asks for many lines at once waits.
 """
 
 from typing import Any
