@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from ._fetching import Fetcher
 from ._forms import FLOAT32, WIDTH
+from ._holding import Holder
 from ._measuring import ColumnRoom, Measures, RowPlaces, measure_block
 from ._network import comparators, within_reach
-from ._vectors import DOUBLE, FLOAT, I32, I64, Vectors, every, repeated
+from ._vectors import DOUBLE, FLOAT, I32, I64, Vectors, every, on_stack, repeated
 
 __all__ = ["NAME", "SIGNATURE", "Shape", "assembly"]
 
@@ -24,6 +26,8 @@ NAME = "straight"
 #: weights are, and `Measures`.
 SIGNATURE = ir.FunctionType(I64, [DOUBLE] + [I64] * (7 + len(Measures._fields)))
 IN_ONE_GO = 16  # comparators that LLVM may put in another order. Never changes a result
+MANY = 2  # times the registers: so many rows that it pays to say which are held. Never changes a result
+SPARE = 6  # registers that hold no row but what is counted, and constants. Never changes a result
 AHEAD = 1024  # bytes to fetch early: memory answers after about as long as two blocks take
 
 
@@ -59,8 +63,10 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
     shares = builder.inttoptr(weights, DOUBLE.as_pointer())
     order = within_reach(comparators(shape.n_rows, shape.n_trimmed), n_registers * 3 // 4)
     end = function.append_basic_block()
-    go = len(order) + 1 if shape.n_rows <= n_registers else IN_ONE_GO
-    goes = [order[first : first + go] for first in range(0, len(order), go)]
+    are_many = shape.n_rows > MANY * n_registers and len(order) > 0
+    go = IN_ONE_GO if shape.n_rows > n_registers else len(order) + 1
+    held = on_stack(builder, ir.ArrayType(code.numbers, shape.n_rows))
+    held.align = 64
     with repeated(builder, builder.udiv(n_columns, I64(WIDTH))) as number:
         block = builder.mul(number, I64(WIDTH * code.size))
         with repeated(builder, I64(WIDTH // code.n_lanes)) as step:
@@ -72,9 +78,14 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
             if shape.is_sum:
                 made = columns.narrowed(columns.weighted_sum(shares))
             else:
-                for pairs in goes:
-                    columns.sort(pairs)
-                    _pause(builder, n_columns, end)
+                columns.is_fetched = are_many
+                if are_many:
+                    fetcher = Fetcher(code, shape.n_rows, rows, builder.add(skipped, block), step)
+                    Holder(columns, order, n_registers - SPARE, held).sort(fetcher)
+                else:
+                    for first in range(0, len(order), go):
+                        columns.sort(order[first : first + go])
+                        _pause(builder, n_columns, end)
                 made = columns.made(needed, n_kept)
             code.store(made, builder.add(out, at))
             builder.store(code.larger_bits(builder.load(worst), columns.worst), worst)
@@ -105,6 +116,7 @@ class Columns:
     def __init__(self, code: Vectors, shape: Shape, rows: Any, skipped: Any) -> None:
         self.code, self.shape, self.rows, self.skipped = code, shape, rows, skipped
         self.base: Any = None
+        self.is_fetched = False  # by a Fetcher
         self.values: list[Any] = [None] * shape.n_rows
         self.signs = every(code.counts, 0)  # the sum of signs
         self.worst = every(
@@ -118,7 +130,8 @@ class Columns:
             address = builder.load(builder.gep(self.rows, [I64(number)]))
             place = builder.add(address, self.skipped)
             values = code.load(place)
-            code.prefetch(builder.add(place, I64(AHEAD)))
+            if not self.is_fetched:
+                code.prefetch(builder.add(place, I64(AHEAD)))
             if self.base is not None:
                 values = builder.fsub(values, self.base)
             if self.shape.is_masked or self.shape.explain:
@@ -130,8 +143,18 @@ class Columns:
     def sort(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Put the rows through a part of the network."""
         for low, high in pairs:
-            x, y = self.row(low), self.row(high)
-            self.values[low], self.values[high] = self.code.smaller(x, y), self.code.larger(x, y)
+            self.compare(low, high)
+
+    def compare(self, low: int, high: int) -> None:
+        """Put the smaller value into one row, the larger into the other."""
+        x, y = self.row(low), self.row(high)
+        self.values[low], self.values[high] = self.code.smaller(x, y), self.code.larger(x, y)
+
+    def fetch(self, number: int) -> None:
+        """Ask for a row, from the second cache into the first."""
+        builder = self.code.builder
+        address = builder.load(builder.gep(self.rows, [I64(number)]))
+        self.code.prefetch(builder.add(address, self.skipped))
 
     def made(self, needed: Any, n_kept: Any) -> Any:
         """Return the mean in the type of the rows, 0 where the mask does not keep it; count what it keeps."""

@@ -92,8 +92,8 @@ class Vectors:
         """Return the counts, plus 1 where a number is above zero, minus 1 where it is below."""
         builder, zeros = self.builder, every(self.numbers, 0.0)
         above, below = (builder.fcmp_ordered(sign, numbers, zeros) for sign in "><")
-        counts = builder.sub(counts, builder.sext(above, self.counts))
-        return builder.add(counts, builder.sext(below, self.counts))
+        counts = builder.select(above, builder.add(counts, every(self.counts, 1)), counts)
+        return builder.select(below, builder.sub(counts, every(self.counts, 1)), counts)
 
     def magnitudes(self, counts: Any) -> Any:
         """Return the counts without their sign."""

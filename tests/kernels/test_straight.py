@@ -16,7 +16,7 @@ from holdfast.errors import NonFiniteError
 from holdfast.kernels import _tiers, passes
 from holdfast.kernels._blocks import WIDTH
 from holdfast.kernels._forms import FLOAT32, FLOAT64
-from holdfast.kernels._straight import Shape
+from holdfast.kernels._straight import Shape, assembly
 from holdfast.updates import rows_of
 from holdfast.updates.rows import CELL
 
@@ -209,3 +209,24 @@ def test_without_loops_each_layer_of_a_block_has_its_own_limit(at, bad, monkeypa
             assert caught.value.rows == bad
         else:
             call()
+
+
+@pytest.mark.parametrize(("n_bytes", "n_registers"), REGISTERS)
+@pytest.mark.parametrize("kind", [FLOAT32, FLOAT64])
+def test_of_many_rows_every_line_of_a_later_block_is_asked_for_about_once(kind, n_bytes, n_registers):
+    text = assembly(Shape(101, 25, kind, False, False), n_bytes=n_bytes, n_registers=n_registers)
+    n_lines = 101 * WIDTH * (4 if kind == FLOAT32 else 8) // 64
+    n_steps = WIDTH * (4 if kind == FLOAT32 else 8) // n_bytes
+    assert (
+        text.count('call void @"llvm.prefetch') == n_lines // n_steps + 101
+    )  # and each row for itself, nearer
+
+
+def test_many_rows_have_the_same_bits_for_any_number_of_threads(monkeypatch):
+    rows = rows_of(np.random.default_rng(5).standard_normal((90, 2 * CELL + 77), dtype=np.float32))
+    _tiers.compile_now(shape_of(rows, n_trimmed=22, is_masked=True))
+    found = []
+    for n_threads in ("1", "2", "5"):
+        monkeypatch.setenv("HOLDFAST_THREADS", n_threads)
+        found.append(kernels.trimmed_mean(rows, n_trimmed=22, n_votes=40))
+    assert_same(*found)
