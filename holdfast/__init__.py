@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .theory.adviser import advise
     from .watching import factions
 
-__version__ = "0.2.0"
+__version__ = "0.2.1"
 
 __all__ = [
     "Aggregate",

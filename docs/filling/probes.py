@@ -113,6 +113,8 @@ def foretold_text() -> str:
             probe["task"],
             [one for one in probe["rules"] if (probe["task"], one["rule"]) in trained],
         )
+        if len(known) < 3:  # two have a rank correlation of 1 or -1 by themselves
+            continue
         leaks = [sum(draw["leak"] for draw in one["draws"]) for one in known]
         found = _rank_correlation(leaks, [np.mean(trained[task, one["rule"]]) for one in known])
         starts[probe["start"] if probe["start"] in starts else "WarmStart"][task] = f"{found:.2f}"
