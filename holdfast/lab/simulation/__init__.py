@@ -36,9 +36,10 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"no device {device!r} here: {str(error).partition('.')[0]}") from None
-    world = build_world(run, device)
-    check_outputs(run, world.model, world.data)
-    state = after or fresh_state(world, device)
+    with one_thread():  # with more, torch would keep helpers, for which a process that is forked later waits
+        world = build_world(run, device)
+        check_outputs(run, world.model, world.data)
+        state = after or fresh_state(world, device)
     with threads(world.model) as crew:
         while state.round < run.task.n_rounds:
             with one_thread():
