@@ -187,7 +187,7 @@ def test_a_result_of_older_code_is_not_used_and_the_reason_said(tmp_path, caplog
     run = tiny_run("median")
     made(run, tmp_path)
     made(tiny_run(), tmp_path)
-    monkeypatch.setattr(epochs, "CHANGES", (*epochs.CHANGES, ("median(", "the median takes the lower half")))
+    monkeypatch.setattr(epochs, "CHANGES", (*epochs.CHANGES, ("median", "the median takes the lower half")))
     with pytest.raises(DataError, match="the median takes the lower half"):
         load_result(run, tmp_path)
     assert load_result(tiny_run(), tmp_path).finished  # the change does not touch it

@@ -69,7 +69,7 @@ def test_a_result_says_in_one_line_what_made_it(tmp_path):
 def test_a_change_raises_the_epoch_of_what_it_touches_alone(monkeypatch):
     median, mean = tiny_run("median").description, tiny_run().description
     before = code_epoch(median), code_epoch(mean)
-    monkeypatch.setattr("holdfast.runs.epochs.CHANGES", (*CHANGES, ("median(", "why")))
+    monkeypatch.setattr("holdfast.runs.epochs.CHANGES", (*CHANGES, (r"median\(", "why")))
     assert (code_epoch(median), code_epoch(mean)) == (len(CHANGES) + 1, before[1])
 
 
