@@ -19,9 +19,8 @@ __all__ = ["chance_of_false_alarm", "evidence_needed", "in_common_units", "round
 FREE, SCALE = 0.46, 0.126
 LEAST_CHANCE = 0.001
 #: What honest clients may reach in nats: so many, and more per client, because their deviations are no
-#: Gaussian noise; three times as much per client beyond so many, who hold few examples each, so that some
-#: happen to hold the same rare ones; and more still, by a factor, where clients share more than a part of
-#: their deviations.
+#: Gaussian noise; three times as much per client beyond so many, where lasting groups of honest clients were
+#: found; and more still, by a factor, where clients share more than a part of their deviations.
 BASE, PER_CLIENT = 12.5, 0.12
 MANY, PER_CLIENT_OF_MANY = 100, 0.36
 SHARED, PER_SHARED = 0.15, 4.0
