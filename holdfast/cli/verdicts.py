@@ -48,7 +48,7 @@ def typed_as(
     counts = {
         "clients": numbers.n_clients,
         "per-round": numbers.n_per_round,
-        "malicious": numbers.n_malicious,
+        "malicious": numbers.n_malicious or None,  # an attack by nobody is called none
     }
     given = {name: value for name, value in {**counts, **options}.items() if value is not None}
     words = [word for name, value in given.items() for word in (f"--{name}", str(value))]

@@ -72,6 +72,8 @@ def build_run(
         attacking = attack_named(attack, built, n_malicious=n_malicious, own=own)
     else:
         attacking = attack if n_malicious is None else replace(attack, n_malicious=n_malicious)
+    if not attacking.n_malicious:  # whatever nobody does is one and the same training
+        attacking = Attack(backdoor=attacking.backdoor)
     run = Run(built, attacking, _defending(defence, watch, built, attacking, own), seed, sampling)
     for name, value in (settings or {}).items():
         run = _with_setting(run, name, value)

@@ -75,6 +75,13 @@ def test_without_attackers_only_the_measure_of_the_attack_is_left():
     assert dict(run.defence.aggregate.settings) == {"n_malicious": 4}
 
 
+def test_an_attack_by_nobody_is_no_attack_which_is_still_measured():
+    attacked = build_run("digits", attack="edge-case+pgd")
+    nobody = build_run("digits", attack="edge-case+pgd", numbers=Numbers(n_malicious=0))
+    assert nobody == unattacked(attacked)
+    assert nobody.attack.backdoor is not None
+
+
 def test_a_contest_differs_in_defence_and_seed_alone():
     contest = build_contest("digits", ["fedavg", "and-mask"], seeds=(0, 1), attack="edge-case")
     assert [[run.seed for run in runs] for runs in contest.values()] == [[0, 1], [0, 1]]
