@@ -40,14 +40,14 @@ def probes() -> list[dict[str, Any]]:
 
 
 def probes_text(which: str) -> str:
-    """Return leak / gain by rule and task, of the probes from this kind of start."""
+    """Return leak / gain / dose by rule and task, of the probes from this kind of start."""
     chosen = {
         one["task"]: one for one in probes() if one["scale"] == "cpu" and one["start"].startswith(which)
     }
     columns = {task: chosen[task] for task in TASKS if task in chosen}
     rows = [["rule", *columns], ["---", *["---:"] * len(columns)]]
     for place, rule in enumerate(name for name in aggregators.__all__ if name in holdfast.__all__):
-        rows.append([rule, *(" / ".join(_means(one["rules"][place])) for one in columns.values())])
+        rows.append([rule, *(" / ".join(_let(one["rules"][place])) for one in columns.values())])
     if which == "WarmStart":
         epochs = (one["start"].partition("epochs=")[2].partition(".")[0] for one in columns.values())
         rows.append(["*epochs*", *epochs])
@@ -57,28 +57,26 @@ def probes_text(which: str) -> str:
 
 
 def paper_text() -> str:
-    """Return all that was measured at the paper's scale on one draw, the least leak per gain first."""
+    """Return all that was measured at the paper's scale on one draw, the smallest dose first."""
     found = [one for one in probes() if one["scale"] == "paper" and len(one["n_attackers"]) == 1]
     rows = []
     for rule in (rule for one in found for rule in one["rules"]):
         (one,) = rule["draws"]
-        ratio = one["leak"] / one["gain"]
         after = f"{one['accuracy']:.2f}, {one['attack_success']:.2f}"
-        cells = [f"`{rule['rule']}`", *_means(rule), f"{ratio:.3f}", after, f"{one['seconds']:.1f}"]
-        rows.append((ratio, cells))
+        rows.append((_first(one["dose"]), [f"`{rule['rule']}`", *_let(rule), after, f"{one['seconds']:.1f}"]))
     accuracy, success = found[0]["accuracy"], found[0]["attack_success"]
     before = ["*before the round*", "", "", "", f"{accuracy:.2f}, {success:.2f}", ""]
-    head = ["rule", "leak", "gain", "leak per gain", "Acc, ASR", "seconds"]
+    head = ["rule", "leak", "gain", "dose", "Acc, ASR", "seconds"]
     return grid([head, ["---", *["---:"] * 5], *(cells for _, cells in sorted(rows)), before])
 
 
 def paper_draws_text() -> str:
-    """Return leak / gain at the paper's scale, draw by draw."""
+    """Return leak / gain / dose at the paper's scale, draw by draw."""
     (found,) = [one for one in probes() if one["scale"] == "paper" and len(one["n_attackers"]) > 1]
     draws = [f"draw {number}" for number, _ in enumerate(found["n_attackers"], start=1)]
     rows = [["rule", *draws], ["---", *["---:"] * len(draws)]]
     for rule in found["rules"]:
-        cells = (f"{one['leak']:.3f} / {one['gain']:.2f}" for one in rule["draws"])
+        cells = (" / ".join(_let({"draws": [one]})) for one in rule["draws"])
         rows.append([f"`{rule['rule']}`", *cells])
     return grid(rows)
 
@@ -134,7 +132,14 @@ def _rank_correlation(first: Any, second: Any) -> float:
     return float(np.corrcoef(ranks)[0, 1])
 
 
-def _means(rule: dict[str, Any]) -> tuple[str, str]:
-    """Return the mean leak and gain of a rule over its draws."""
-    leak, gain = (sum(one[name] for one in rule["draws"]) / len(rule["draws"]) for name in ("leak", "gain"))
-    return f"{leak:.3f}", f"{gain:.2f}"
+def _first(dose: float | None) -> float:
+    """Return what rules are sorted by: those without a dose come last."""
+    return np.inf if dose is None else dose
+
+
+def _let(rule: dict[str, Any]) -> list[str]:
+    """Return the mean leak and gain of a rule over its draws, and the median dose of those that have one."""
+    of_draws = {name: [one[name] for one in rule["draws"]] for name in ("leak", "gain", "dose")}
+    doses = [dose for dose in of_draws["dose"] if dose is not None]
+    dose = f"{np.median(doses):.3f}" if doses else "–"
+    return [f"{np.mean(of_draws['leak']):.3f}", f"{np.mean(of_draws['gain']):.2f}", dose]

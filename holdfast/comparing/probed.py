@@ -1,7 +1,7 @@
 """What came out of a probe: numbers, a table, a figure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from textwrap import fill
@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core import Rule
 from ..errors import InputError
+from ..lab.leaks import Let
 from ..lab.scenario import Run
 from ..paper.studies.rules import RulesProbe
 from ..paper.studies.starts import Start
@@ -22,7 +23,7 @@ __all__ = ["Probed"]
 NUMBERS: Mapping[str, tuple[str, str]] = {
     "leak": ("leak", "{:.3f}"),
     "gain": ("gain", "{:.2f}"),
-    "leak_per_gain": ("leak per gain", "{:.3f}"),
+    "dose": ("dose", "{:.3f}"),
     "kept_fraction": ("kept", "{:.1%}"),
     "accuracy": ("Acc", "{:.1%}"),
     "attack_success": ("ASR", "{:.1%}"),
@@ -52,22 +53,20 @@ class Probed:
             if one.reason:
                 records.append({**head, "draw": None, **dict.fromkeys(NUMBERS), "reason": one.reason})
             for draw, applied in enumerate(one.draws, start=1):
-                numbers = asdict(applied) | {"leak_per_gain": _ratio(applied.leak, applied.gain)}
-                records.append({**head, "draw": draw, **{key: numbers[key] for key in NUMBERS}, "reason": ""})
+                numbers = {key: getattr(applied, key) for key in NUMBERS}
+                records.append({**head, "draw": draw, **numbers, "reason": ""})
         return records
 
     @cached_property
     def standings(self) -> list[dict[str, Any]]:
         """One dictionary per rule: of each number mean, lowest and highest over the draws, or None.
 
-        The rules that leak least per gain come first, and last those that could not run.
+        The rules with the smallest dose come first, and last those that could not run.
         """
         standings = []
         for name in self.rules:
             own = [record for record in self.records if record["defence"] == name]
             spreads: dict[str, Any] = {key: _spread([one[key] for one in own]) for key in NUMBERS}
-            if spreads["leak"] and spreads["gain"]:  # of the means: a draw with hardly any gain says nothing
-                spreads["leak_per_gain"] = _spread([_ratio(spreads["leak"]["mean"], spreads["gain"]["mean"])])
             standings.append({"defence": name, "rule": own[0]["rule"], **spreads, "reason": own[0]["reason"]})
         return sorted(standings, key=_place)
 
@@ -94,7 +93,8 @@ class Probed:
         failed = [one for one in self.standings if one["reason"]]
         return (
             "Leak: how much of the attack gets through; plain averaging leaks the attackers' share, here"
-            f" {attackers} of {found.n_clients} clients. Gain: how much of the honest step survives. Kept:"
+            f" {attackers} of {found.n_clients} clients. Gain: how much of the honest step survives. Dose:"
+            " how much attack there is to an honest step; below plain averaging's, a rule selects. Kept:"
             " the share of the model's numbers that a mask lets through. Acc: clean inputs answered"
             " correctly, and ASR: inputs with the backdoor that get the attackers' label, right after the"
             f" step; before it, {before}.{several}"
@@ -146,11 +146,6 @@ class Probed:
         return rows
 
 
-def _ratio(leak: float | None, gain: float | None) -> float | None:
-    """Return the leak per gain; None where there is no gain."""
-    return leak / gain if leak is not None and gain is not None and gain > 0 else None
-
-
 def _spread(numbers: Sequence[float | None]) -> dict[str, float] | None:
     """Return mean, lowest and highest of the numbers; None where there are none."""
     known = [number for number in numbers if number is not None]
@@ -161,13 +156,14 @@ def _spread(numbers: Sequence[float | None]) -> dict[str, float] | None:
 
 def _place(standing: Mapping[str, Any]) -> tuple[bool, bool, float]:
     """Return what the standings are sorted by."""
-    ratio = standing["leak_per_gain"]
-    return bool(standing["reason"]), ratio is None, ratio["mean"] if ratio else 0.0
+    dose = standing["dose"]
+    return bool(standing["reason"]), dose is None, dose["mean"] if dose else 0.0
 
 
 def _text(spread: Mapping[str, float] | None, key: str) -> str:
-    """Return a number; a leak or gain with the ends of its spread, if it has one."""
+    """Return a number; what was let through with the ends of its spread, if it has one."""
     if spread is None:
         return ABSENT
     mean, *ends = (NUMBERS[key][1].format(spread[part]) for part in ("mean", "low", "high"))
-    return mean if key not in ("leak", "gain") or ends[0] == ends[1] else f"{mean} ({' to '.join(ends)})"
+    has_spread = key in Let._fields and ends[0] != ends[1]
+    return f"{mean} ({' to '.join(ends)})" if has_spread else mean

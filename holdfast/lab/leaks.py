@@ -1,12 +1,12 @@
-"""Leak and gain: how much of an attack, and how much of the honest step, is in what a rule returns."""
+"""Leak, gain and dose: how much of an attack, and how much of the honest step, is in what a rule returns."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["leak_and_gain"]
+__all__ = ["Let", "let_through"]
 
 Array = NDArray[Any]
 
@@ -14,34 +14,50 @@ Array = NDArray[Any]
 BLOCK = 16_384
 
 
-def leak_and_gain(updates: Array, is_attacker: Array, applied: Array) -> tuple[float | None, float | None]:
-    """Return the leak and the gain of the update `applied`, which a rule made of one row per client.
+#: Where attackers push nearly along the honest step, or against it, it cannot be told what is whose.
+TOO_ALIKE = 1e-9
+
+
+class Let(NamedTuple):
+    """What a rule let through. None stands for what is not defined."""
+
+    leak: float | None = None  # how much of the attack
+    gain: float | None = None  # how much of the honest step
+    dose: float | None = None  # how much attack there is to an honest step
+
+
+def let_through(updates: Array, is_attacker: Array, applied: Array) -> Let:
+    """Return what is in the update `applied`, which a rule made of one row per client.
 
     With `honest`, the mean of the honest rows, and `push`, the attackers' mean minus it:
 
         leak = <applied - honest, push> / <push, push>
         gain = <applied, honest> / <honest, honest>
+        dose = p / g, where g honest + p push is the best fit to applied
 
-    Plain averaging leaks the attackers' share. The honest mean itself has leak 0 and gain 1. Rows that are
-    not finite, which no rule gets to see, do not count. None stands for what is not defined: without
-    attackers or without honest clients, and where the divisor is zero.
+    Plain averaging leaks the attackers' share, which is also its dose. The honest mean itself has leak 0,
+    gain 1 and dose 0. A rule that merely slows down, which returns half of another one's update, has its
+    dose, but another leak. Rows that are not finite, which no rule gets to see, do not count. Without
+    attackers, leak and dose are not defined, and without an honest step that is left, the dose is not.
 
-    >>> updates = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 4.0]])
+    >>> updates = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 4.0]])
     >>> is_attacker = np.array([False, False, False, True])
-    >>> leak_and_gain(updates, is_attacker, updates.mean(axis=0))
-    (0.25, 1.0)
+    >>> let_through(updates, is_attacker, updates.mean(axis=0))
+    Let(leak=0.25, gain=1.25, dose=0.25)
+    >>> let_through(updates, is_attacker, updates.mean(axis=0) / 2).dose
+    0.25
     """
     attack = np.asarray(is_attacker, dtype=bool)
     sums = _sums(updates, attack, applied)
     if not all(map(math.isfinite, sums)):  # rare, so that nothing is looked for beforehand
         sums = _sums(updates, attack, applied, usable=_finite_rows(updates))
-    leaked, pushed, gained, wanted = sums
-    return _share(leaked, pushed), _share(gained, wanted)
+    leaked, pushed, gained, wanted, _ = sums
+    return Let(_share(leaked, pushed), _share(gained, wanted), _dose(*sums))
 
 
 def _sums(updates: Array, attack: Array, applied: Array, *, usable: Array | None = None) -> list[float]:
-    """Return <applied - honest, push>, <push, push>, <applied, honest> and <honest, honest>."""
-    sums = np.zeros(4)
+    """Return <applied - honest, push>, <push, push>, <applied, honest>, <honest, honest>, <honest, push>."""
+    sums = np.zeros(5)
     bad, good = (group if usable is None else group & usable for group in (attack, ~attack))
     if not good.any():
         return sums.tolist()
@@ -50,11 +66,20 @@ def _sums(updates: Array, attack: Array, applied: Array, *, usable: Array | None
             block = slice(start, start + BLOCK)
             ours = applied[block].astype(np.float64)
             honest = updates[good, block].mean(axis=0, dtype=np.float64)
-            sums[2:] += (ours * honest).sum(), (honest * honest).sum()
+            sums[2:4] += (ours * honest).sum(), (honest * honest).sum()
             if bad.any():
                 push = updates[bad, block].mean(axis=0, dtype=np.float64) - honest
                 sums[:2] += ((ours - honest) * push).sum(), (push * push).sum()
+                sums[4] += (honest * push).sum()
     return sums.tolist()
+
+
+def _dose(leaked: float, pushed: float, gained: float, wanted: float, common: float) -> float | None:
+    """Return the attack's part over the honest part of the best fit."""
+    attack = (leaked + common) * wanted - gained * common
+    honest = gained * pushed - (leaked + common) * common
+    is_told = pushed * wanted - common * common > TOO_ALIKE * pushed * wanted
+    return _share(attack, honest) if is_told and honest > 0 else None
 
 
 def _finite_rows(updates: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._support.locks import held
 from ..errors import InputError
+from ..lab.leaks import Let
 from ..lab.scenario import Run
 from ..lab.simulation import Record, State
 from ..ledger import RoundEntry, entry_of, model_hash, open_ledger
@@ -41,7 +42,7 @@ def written_down(
 
 def _entry(record: Record, run: Run, before: str | None, now: str) -> RoundEntry:
     whitewashed = run.attack.whitewashes  # then attackers are heard under ids that nobody has asked for
-    names = ("n_attackers", "n_found", "n_wronged", "minority_accuracy", "leak", "gain")
+    names = ("n_attackers", "n_found", "n_wronged", "minority_accuracy", *Let._fields)
     known = {name: getattr(record, name) for name in names}
     return entry_of(
         record.diagnostics,

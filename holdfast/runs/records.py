@@ -8,6 +8,7 @@ from typing import Any
 
 from .._support.counting import is_number
 from .._support.printable import printable
+from ..lab.leaks import Let
 from ..lab.simulation import Record
 from .verdicts import restored_verdicts, stored_verdicts, watch_summary
 
@@ -16,7 +17,7 @@ __all__ = ["COLUMNS", "OPTIONAL", "Column", "Summary", "check_summary", "stored_
 #: What is kept of every round.
 COLUMNS = ("accuracy", "attack_success", "n_attackers", "kept_fraction", "n_dropped", "seconds")
 #: What is kept beside it of the runs that measure it.
-OPTIONAL = ("minority_accuracy", "n_found", "n_wronged", "leak", "gain")
+OPTIONAL = ("minority_accuracy", "n_found", "n_wronged", *Let._fields)
 #: What every round has a number of.
 ALWAYS = ("accuracy", "n_attackers", "n_dropped", "seconds")
 
@@ -87,7 +88,7 @@ def check_summary(summary: Summary) -> None:
 def stored_record(record: Record) -> dict[str, Any]:
     """Return a record as plain numbers, strings and lists; diagnostics have six digits, to save room."""
     optional = {name: getattr(record, name) for name in OPTIONAL}
-    optional |= _all_rounded({"leak": record.leak, "gain": record.gain})
+    optional |= _all_rounded({name: getattr(record, name) for name in Let._fields})
     if record.verdicts is not None:
         optional["verdicts"] = stored_verdicts(record.verdicts)
     return {

@@ -31,7 +31,7 @@ def test_rules_stand_side_by_side_on_one_round(tmp_path):
     assert document["records"][0]["leak"] == pytest.approx(document["share"], rel=0.02)
     shown = probed(tmp_path, "--after", 1)
     assert f"{document['records'][1]['leak']:.3f}" in shown.stdout
-    assert "leak per gain" in shown.stdout
+    assert f"{document['records'][1]['dose']:.3f}" in shown.stdout
     assert len(list((tmp_path / "studies").iterdir())) == 1
 
 

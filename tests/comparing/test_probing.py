@@ -38,7 +38,7 @@ def found(tmp_path_factory):
     return probed(tmp_path_factory.mktemp("probe"), draws=2, after=0)
 
 
-def test_the_rules_are_numbered_and_those_that_leak_least_per_gain_come_first(found):
+def test_the_rules_are_numbered_and_those_with_the_smallest_dose_come_first(found):
     assert len(found.records) == 6
     assert [(one["defence"], one["draw"]) for one in found.records][:3] == [
         ("fedavg", 1),
@@ -47,9 +47,9 @@ def test_the_rules_are_numbered_and_those_that_leak_least_per_gain_come_first(fo
     ]
     plain = found.records[0]
     assert plain["leak"] == pytest.approx(found.share, rel=0.02)
-    assert plain["leak_per_gain"] == plain["leak"] / plain["gain"]
-    ratios = [one["leak_per_gain"]["mean"] for one in found.standings]
-    assert ratios == sorted(ratios)
+    assert plain["dose"] == pytest.approx(plain["leak"], rel=0.1)  # as of any plain averaging
+    doses = [one["dose"]["mean"] for one in found.standings]
+    assert doses == sorted(doses)
     one = next(one for one in found.standings if one["defence"] == "fedavg")
     assert one["leak"]["low"] <= one["leak"]["mean"] <= one["leak"]["high"]
     assert one["leak"]["mean"] == pytest.approx(np.mean([record["leak"] for record in found.records[:2]]))
@@ -61,12 +61,11 @@ def test_it_is_a_table_a_page_of_a_notebook_and_a_data_frame(found):
     assert table == repr(found)
     assert table.startswith("phishing, attack edge-case: one round from a fresh network, seed 0\n")
     assert all(
-        name in " ".join(table.split())
-        for name in ("fedavg", "median", "invariant", "leak per gain", "2 draws")
+        name in " ".join(table.split()) for name in ("fedavg", "median", "invariant", "dose", "2 draws")
     )
     assert f"{found.standings[0]['leak']['mean']:.3f}" in table
     assert found._repr_html_().count("<tr>") == 4
-    assert found.to_markdown().splitlines()[0].startswith("| defence | leak | gain |")
+    assert found.to_markdown().splitlines()[0].startswith("| defence | leak | gain | dose |")
     frame = found.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert frame["leak"].tolist() == [record["leak"] for record in found.records]

@@ -17,7 +17,7 @@ from ...core import Bound
 from ...defending import Defended, defend_screened
 from ...defending.screening import fitting, with_buffers
 from ...watching import Verdicts
-from ..leaks import leak_and_gain
+from ..leaks import Let, let_through
 from ..scenario import Defence
 from ..training.schedule import Shard, Trained, n_steps_of
 from .attacking import Attackers
@@ -63,7 +63,6 @@ class Round:
             sent.attack,
         )
         accuracy, success, minority_accuracy = self.evaluate(after)
-        leak, gain = self.leak_and_gain(is_attacker, sent, result)
         record = Record(
             round=self.number,
             accuracy=accuracy,
@@ -76,8 +75,7 @@ class Round:
             minority_accuracy=minority_accuracy,
             verdicts=result.verdicts,
             **self._found(result.verdicts),
-            leak=leak,
-            gain=gain,
+            **self.let_through(is_attacker, sent, result)._asdict(),
             examples=tuple(world.n_held(client) for client in clients.tolist()),
         )
         return record, after
@@ -99,13 +97,11 @@ class Round:
         )
         return result.model + trained.updates[0], trained.buffers[0] if trained.buffers else result.buffers
 
-    def leak_and_gain(
-        self, is_attacker: NDArray[np.bool_], sent: Sent, result: Defended
-    ) -> tuple[float | None, float | None]:
+    def let_through(self, is_attacker: NDArray[np.bool_], sent: Sent, result: Defended) -> Let:
         """Return how much of the attack, and of the honest step, is in what the server made of the round."""
         if not result.diagnostics.aggregated:
-            return None, None
-        return leak_and_gain(sent.updates, is_attacker, result.update)
+            return Let()
+        return let_through(sent.updates, is_attacker, result.update)
 
     def _found(self, verdicts: Verdicts | None) -> dict[str, int]:
         """Return how many attackers, and how many honest clients, are expelled."""

@@ -57,4 +57,5 @@ class Record:
     n_wronged: int | None = None  # and honest clients
     leak: float | None = None  # how much of the attack is in the update; see lab.leaks
     gain: float | None = None  # and how much of the honest step
+    dose: float | None = None  # how much attack there is to an honest step
     examples: tuple[int, ...] = field(default=(), repr=False)  # that each of the clients has

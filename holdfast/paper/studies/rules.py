@@ -38,6 +38,7 @@ class Applied:
     accuracy: float
     attack_success: float | None  # None without a backdoor
     seconds: float  # that the rule took
+    dose: float | None = None  # how much attack there is to an honest step
 
 
 @dataclass(frozen=True)
@@ -128,11 +129,11 @@ def _applied(
     seconds = time.perf_counter() - started
     if not result.diagnostics.aggregated:
         return "; ".join(result.diagnostics.notes)
-    leak, gain = one.leak_and_gain(is_attacker, sent, result)
+    leak, gain, dose = one.let_through(is_attacker, sent, result)
     after = replace(one.before, params=result.model, buffers=result.buffers, attack=sent.attack)
     accuracy, success, _ = one.evaluate(after)
     kept = result.diagnostics.kept_fraction
-    return Applied(*map(_short, (leak, gain, kept, accuracy, success, seconds)))
+    return Applied(*map(_short, (leak, gain, kept, accuracy, success, seconds, dose)))
 
 
 def _short(value: float | None) -> Any:

@@ -28,7 +28,8 @@ def test_a_probe_of_a_fresh_network_is_the_first_round_of_a_simulation_with_each
         record, _ = next(simulate(RUN.replace(defence=Defence("own", one))))
         (applied,) = own.draws
         assert (own.rule, own.reason) == (one.identity, "")
-        assert (applied.leak, applied.gain) == pytest.approx((record.leak, record.gain), rel=1e-5)
+        let = (applied.leak, applied.gain, applied.dose)
+        assert let == pytest.approx((record.leak, record.gain, record.dose), rel=1e-5)
         shares = record.accuracy, record.attack_success
         assert (applied.accuracy, applied.attack_success) == pytest.approx(shares, rel=1e-5)
 
