@@ -119,7 +119,7 @@ class Reader:
             return self.source, []
         addresses, base_addresses = self.source.addresses.copy(), self.source.base_addresses.copy()
         pieces = [(layer, inside) for layer, inside, _ in self.rows.pieces(start, stop)]
-        copies, room, used = [], self._room(pieces), 0
+        copies, room, used, wanted = [], self._room(pieces), 0, []
         for layer, inside in pieces:
             for row in self.rows_by_layer.get(layer, ()):
                 array = self._array(layer, row)
@@ -131,13 +131,14 @@ class Reader:
                     n_bytes = (inside.stop - inside.start) * array.dtype.itemsize
                     copy = room[used : used + n_bytes].view(array.dtype)
                     used += _aligned(n_bytes)
-                    self._read(array, inside.start, copy, row)
+                    wanted.append((array, inside.start, copy, row))
                 # As if the whole layer lay there: the loops count from its first number.
                 address = (address_of(copy) - inside.start * copy.itemsize) % 2**64
                 if row == BASE:
                     base_addresses[layer] = address
                 else:
                     addresses[layer, row] = address
+        self._read_all(wanted)
         return self.source._replace(addresses=addresses, base_addresses=base_addresses), copies
 
     def _array(self, layer: int, row: int) -> Array | Stored:
@@ -158,6 +159,20 @@ class Reader:
         if room is None or room.size < needed:
             room = self.local.room = np.empty(needed, dtype=np.uint8)
         return room
+
+    def _read_all(self, wanted: list[tuple[Stored, int, Array, int]]) -> None:
+        """Fill memory from files in one go; what does not lie in one, or cannot be read so, by itself."""
+        from .digests import CHANGED, read_as_known
+
+        pieces = [array.in_file(start, out.size) for array, start, out, _ in wanted]
+        in_files = [piece for piece in pieces if piece is not None]
+        n_read = 0
+        if in_files and len(in_files) == len(wanted):
+            n_read, is_changed = read_as_known(in_files, [out for _, _, out, _ in wanted])
+            if is_changed:
+                self.rows.refuse(np.arange(len(self.rows)) == wanted[n_read][3], CHANGED)
+        for array, start, out, row in wanted[n_read:]:
+            self._read(array, start, out, row)
 
     def _read(self, array: Stored, start: int, out: Array, row: int) -> None:
         try:
