@@ -4,7 +4,7 @@ import ctypes
 import threading
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ KINDS = {
     for order in "<>"
     for name, kind in {"f4": FLOAT32, "f8": FLOAT64, "f2": FLOAT16, "u2": BFLOAT16}.items()
 }
+FIRST_BYTE: Any = ctypes.c_byte.from_buffer  # of an array, which it takes like any buffer
 BASE = -1  # stands for the base where a row's number is expected
 
 
@@ -49,7 +50,8 @@ class Reader:
         columns = [*rows.arrays, *([rows.base] if rows.base is not None else [])]
         arrays = [array for column in columns for array in column]
         shape, n = (len(columns), len(rows.layout.layers)), len(rows.arrays)
-        addresses = np.array([_place(array) for array in arrays], dtype=np.uint64).reshape(shape).T
+        places = [_place(array) for array in arrays]
+        addresses = np.array(places, dtype=np.uint64).reshape(shape).T
         kinds = np.array([KINDS[array.dtype] for array in arrays], dtype=np.uint8).reshape(shape).T
         source = Source(
             np.ascontiguousarray(addresses[:, :n]),
@@ -59,14 +61,12 @@ class Reader:
             np.ascontiguousarray(addresses[:, n:].reshape(-1)),
             np.ascontiguousarray(kinds[:, n:].reshape(-1)),
         )
-        scattered = np.argwhere(addresses == 0).tolist() if not addresses.all() else []
-        has_numbers = [layer.size > 0 for layer in rows.layout.layers]
-        return cls(
-            rows.unmixed,
-            source,
-            tuple((layer, row if row < n else BASE) for layer, row in scattered if has_numbers[layer]),
-            rows.mixing,
-        )
+        scattered = [
+            (layer, row if row < n else BASE)
+            for layer, row in (np.argwhere(addresses == 0).tolist() if 0 in places else ())
+            if rows.layout.layers[layer].size > 0
+        ]
+        return cls(rows.unmixed, source, tuple(scattered), rows.mixing)
 
     @property
     def is_in_place(self) -> bool:
@@ -199,6 +199,6 @@ def _place(array: Array | Stored) -> int:
 def address_of(array: Array) -> int:
     """Return where a contiguous array starts. Every layer of every client is asked, and many are small."""
     try:
-        return ctypes.addressof(ctypes.c_byte.from_buffer(cast(Any, array)))
+        return ctypes.addressof(FIRST_BYTE(array))
     except (TypeError, ValueError):  # may not be written to, or is empty: NumPy tells, in four times as long
         return int(array.__array_interface__["data"][0])
