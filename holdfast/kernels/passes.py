@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._support.threads import in_order, n_threads
 from ..updates.rows import CELL, Rows
 from . import _direct
-from ._forms import FLOAT32, FLOAT64, MEAN, SUM, Election, Found, Plan, Source, Tally, Weighing
+from ._forms import FLOAT32, FLOAT64, MAGNITUDE, MEAN, SUM, Election, Found, Plan, Source, Tally, Weighing
 from ._reader import Reader
 
 __all__ = ["Job", "Part", "Total", "added", "parts", "run", "split_counts"]
@@ -156,11 +156,18 @@ def _shape_of(rows: Rows, plan: Plan) -> Any:
     from ._straight import Shape
 
     is_sum = plan.mode == SUM and plan.n_votes == 0 and plan.beside.size == 0
-    if plan.n_used < len(rows) or (plan.mode != MEAN and not is_sum):
+    if plan.n_used < len(rows) or (plan.mode not in (MEAN, MAGNITUDE) and not is_sum):
         return None
     n_trimmed = 0 if is_sum else plan.n_trimmed
     return Shape(
-        len(rows), n_trimmed, _kind_of(rows), plan.n_votes > 0, _has_base(rows), plan.explain, is_sum
+        len(rows),
+        n_trimmed,
+        _kind_of(rows),
+        plan.n_votes > 0,
+        _has_base(rows),
+        plan.explain,
+        is_sum,
+        plan.mode == MAGNITUDE,
     )
 
 
