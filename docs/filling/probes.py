@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-import holdfast
-from holdfast import aggregators
 from holdfast.lab import TASKS
 from holdfast.paper.experiment import runs_folder
 from holdfast.paper.studies.store import list_studies, studies_folder
@@ -46,8 +44,9 @@ def probes_text(which: str) -> str:
     }
     columns = {task: chosen[task] for task in TASKS if task in chosen}
     rows = [["rule", *columns], ["---", *["---:"] * len(columns)]]
-    for place, rule in enumerate(name for name in aggregators.__all__ if name in holdfast.__all__):
-        rows.append([rule, *(" / ".join(_let(one["rules"][place])) for one in columns.values())])
+    rules = [{rule["rule"].partition("(")[0]: rule for rule in one["rules"]} for one in columns.values()]
+    for name in sorted(set().union(*rules)):
+        rows.append([name, *(" / ".join(_let(own[name])) if name in own else "–" for own in rules)])
     if which == "WarmStart":
         epochs = (one["start"].partition("epochs=")[2].partition(".")[0] for one in columns.values())
         rows.append(["*epochs*", *epochs])

@@ -16,7 +16,7 @@ from .._support.threads import in_order
 from ..errors import InputError
 from ..updates.rows import CELL, Rows
 from . import pairs
-from ._forms import MEAN, NEAREST, RATIO, SUM, VOTE, Election, Plan, Weighing
+from ._forms import MAGNITUDE, MEAN, NEAREST, RATIO, SUM, VOTE, Election, Plan, Weighing
 from ._network import comparators, sorters
 from .passes import Job, run, split_counts
 
@@ -35,6 +35,7 @@ __all__ = [
     "swept",
     "trimmed_mean",
     "trimmed_mean_among",
+    "trimmed_mean_magnitude",
     "vote",
 ]
 
@@ -71,6 +72,11 @@ def trimmed_mean(rows: Rows, *, n_trimmed: int, n_votes: int = 0) -> Pass:
 def trimmed_mean_among(rows: Rows, chosen: Array, *, n_trimmed: int) -> Pass:
     """Return the trimmed mean of the chosen rows. The others have no say, and count as trimmed everywhere."""
     return _among(rows, chosen, MEAN, n_trimmed)
+
+
+def trimmed_mean_magnitude(rows: Rows, *, n_trimmed: int) -> Pass:
+    """Return the mean of the magnitudes without the n_trimmed largest and smallest of them."""
+    return _sweep(rows, _plan(MAGNITUDE, rows, n_trimmed=n_trimmed))
 
 
 def nearest_mean_among(rows: Rows, chosen: Array, *, n_trimmed: int) -> Pass:

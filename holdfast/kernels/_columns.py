@@ -6,7 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import WIDTH, clear, layer_at, load, workspace
-from ._forms import FLOAT32, FLOAT64, LANES, NEAREST, RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
+from ._forms import (
+    FLOAT32,
+    FLOAT64,
+    LANES,
+    MAGNITUDE,
+    NEAREST,
+    RATIO,
+    SUM,
+    VOTE,
+    Found,
+    Made,
+    Plan,
+    Source,
+    Work,
+)
 from ._lanes import add_product, lane_sum, take, zeros
 from ._machine import compiled, inner, larger, smaller, straight
 from ._nearest import nearest_mean
@@ -101,6 +115,9 @@ def aggregate(plan: Plan, work: Work, at: int, width: int, made: Made) -> None:
             made.values[c] = plan.step * (np.float64(work.signs[c] > 0) - np.float64(work.signs[c] < 0))
     else:
         first, last = plan.n_trimmed, plan.n_used - plan.n_trimmed
+        if plan.mode == MAGNITUDE:
+            for i in range(work.buffer.size):
+                work.buffer[i] = abs(work.buffer[i])
         sort(work.buffer, plan.pairs)
         if plan.mode == NEAREST:
             nearest_mean(work.buffer, plan.n_used, last - first, made)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._lanes import add_product, eight_times, put, sums_at, take_pair
-from ._machine import compiled, inner
+from ._machine import aligned_zeros, compiled, inner
 
 __all__ = ["leading_directions"]
 
@@ -27,7 +27,8 @@ def leading_directions(gram: Array, basis: Array, n_steps: int) -> None:
     """Turn the columns of `basis` into the main directions of a Gram matrix, by subspace iteration."""
     n, k = basis.shape
     width = -(-k // LANES) * LANES
-    now, turned, nothing = np.zeros((n, width)), np.zeros((n, width)), np.zeros(width)
+    now, turned = aligned_zeros(n * width).reshape(n, width), aligned_zeros(n * width).reshape(n, width)
+    nothing = np.zeros(width)
     now[:, :k] = basis
     for _ in range(n_steps):
         for start in range(0, width, 8):

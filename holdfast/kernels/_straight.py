@@ -41,6 +41,7 @@ class Shape(NamedTuple):
     has_base: bool
     explain: bool = False  # rows are measured, too
     is_sum: bool = False  # of all rows, weighted, instead of the mean of the middle ones
+    of_magnitudes: bool = False  # the mean is that of the rows without their signs
 
 
 def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
@@ -141,7 +142,10 @@ class Columns:
                 values = builder.fsub(values, self.base)
             if self.shape.is_masked or self.shape.explain:
                 self.signs = code.add_signs(self.signs, values)
-            self.worst = code.larger_bits(self.worst, code.magnitude_bits(values))
+            magnitudes = code.magnitude_bits(values)
+            self.worst = code.larger_bits(self.worst, magnitudes)
+            if self.shape.of_magnitudes:
+                values = builder.bitcast(magnitudes, code.numbers)
             self.values[number] = values
         return self.values[number]
 

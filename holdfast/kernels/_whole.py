@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._lanes import add_product, eight_sum, eight_times, put, sums_at, take_pair
-from ._machine import compiled, inner, larger, view
+from ._machine import aligned_zeros, compiled, inner, larger, view
 
 __all__ = ["in_16_bits", "products", "weighted_sums"]
 
@@ -70,7 +70,7 @@ def products(
 ) -> None:
     """Add the products, on some columns, of the first `n_rows` with those after each, from `first` on."""
     n_all = len(addresses)
-    panel, nothing = np.zeros(n_all * WIDTH), np.zeros(8)
+    panel, nothing = aligned_zeros(n_all * WIDTH), np.zeros(8)
     for at in range(start, stop, WIDTH):
         width = min(WIDTH, stop - at)
         if width < WIDTH:
@@ -109,7 +109,7 @@ def add_rows(panel: Array, at: int, weights: Array, k: int, nothing: Array, like
 def weighted_sums(addresses: Array, weights: Array, start: int, stop: int, like: Array, sums: Array) -> None:
     """Fill columns start to stop of `sums` with the rows added up, each by its weight."""
     n_sums, n_rows = len(weights), len(addresses)
-    panel, added, nothing = np.zeros(n_rows * NARROW), np.empty(n_sums * NARROW), np.zeros(8)
+    panel, added, nothing = aligned_zeros(n_rows * NARROW), np.empty(n_sums * NARROW), np.zeros(8)
     for at in range(start, stop, NARROW):
         width = min(NARROW, stop - at)
         for row in range(n_rows):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._support.threads import for_each, in_order, n_threads
 from ..updates.rows import CELL, Rows
 from . import _direct
-from ._forms import FLOAT32, FLOAT64, MEAN, SUM, Election, Found, Plan, Source, Tally, Weighing
+from ._forms import FLOAT32, FLOAT64, MAGNITUDE, MEAN, SUM, Election, Found, Plan, Source, Tally, Weighing
 from ._reader import Reader
 
 __all__ = ["Job", "Part", "Total", "added", "parts", "run", "split_counts"]
@@ -159,11 +159,11 @@ def _straight_code(rows: Rows, job: Job, is_plain: bool) -> int:
 def _shape_of(rows: Rows, plan: Plan) -> Any:
     """Return what straight code there would be for the plan; None if there is none."""
     is_sum = plan.mode == SUM and plan.n_votes == 0 and plan.beside.size == 0
-    if plan.n_used < len(rows) or (plan.mode != MEAN and not is_sum):
+    if plan.n_used < len(rows) or (plan.mode not in (MEAN, MAGNITUDE) and not is_sum):
         return None
     n_trimmed = 0 if is_sum else plan.n_trimmed
     settings = n_trimmed, _kind_of(rows), plan.n_votes > 0, _has_base(rows), plan.explain, is_sum
-    return _module("_straight").Shape(len(rows), *settings)
+    return _module("_straight").Shape(len(rows), *settings, plan.mode == MAGNITUDE)
 
 
 def _products_of(rows: Rows, job: Job) -> Any:

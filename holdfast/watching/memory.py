@@ -36,7 +36,7 @@ ONE = 8_192
 #: Values are cut off here, so that no difference of two overflows.
 FARTHEST = np.finfo(np.float32).max / 4
 #: Of fewer values it takes longer to hand them to threads than to work on them.
-MANY_VALUES = 1 << 18
+MANY_VALUES = 1 << 21
 #: In a round of fewer clients there is no crowd to deviate from.
 N_HEARD = 4
 
@@ -203,13 +203,14 @@ def _bounded(values: Array) -> NDArray[np.float32]:
 def _deviations(values: NDArray[np.float32], crowd: NDArray[np.bool_]) -> Deviations:
     """Return how far values lie from the crowd's trimmed mean, in units of the usual distance."""
     n, dim = int(crowd.sum()), values.shape[1]
+    told = rows_of(values).select(np.flatnonzero(crowd))
     middle, usual = np.empty(dim, np.float32), np.empty(dim)
 
     def measure(part: slice) -> None:
-        told = values[:, part][crowd]
-        middle[part] = kernels.trimmed_mean(rows_of(told), n_trimmed=n // 4).update
-        distance = np.abs(np.subtract(told, middle[part], out=told), out=told)
-        usual[part] = kernels.trimmed_mean(rows_of(distance), n_trimmed=(n - 1) // 2).update
+        here = told.columns(part.start, part.stop)
+        middle[part] = kernels.trimmed_mean(here, n_trimmed=n // 4).update
+        around = replace(here, base=(middle[part],))
+        usual[part] = kernels.trimmed_mean_magnitude(around, n_trimmed=(n - 1) // 2).update
 
     # A coordinate does not know of the others. Of few values, threads would wait for each other.
     if values.size < MANY_VALUES:

@@ -95,6 +95,18 @@ def test_columns_that_fill_no_block_are_counted_once(dim):
     assert 0 < plain.n_kept < dim
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 8, 33, 101, 201])
+def test_the_mean_of_magnitudes_is_that_of_distances_from_the_base(n, dtype):
+    rng, k, dim = np.random.default_rng(n), (n - 1) // 2, 2 * WIDTH + 5
+    sent, base = strange(rng, n, dim, dtype), rng.normal(size=dim).astype(dtype)
+    rows = replace(rows_of(sent), base=(base,))
+    shape = shape_of(rows, n_trimmed=k, of_magnitudes=True)
+    distances = kernels.trimmed_mean(rows_of(np.abs(sent - base)), n_trimmed=k)
+    found = on_all_ways(shape, lambda: kernels.trimmed_mean_magnitude(rows, n_trimmed=k))
+    assert_same(distances, *found)
+
+
 @pytest.mark.parametrize("n", [2, 3, 33, 50, 101, 200])
 def test_any_number_of_rows_that_straight_code_takes_is_sorted(n):
     rows = np.random.default_rng(n).normal(size=(n, 2 * WIDTH)).astype(np.float32)
