@@ -1,7 +1,7 @@
 """Robust: a Flower strategy for every rule. What nodes send never stops a round, nor makes it an average."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from logging import INFO
+from logging import INFO, WARNING
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from .ending import ShouldStop, Stopped, flowers_format, numbered_from, stop_arg
 from .grid import guarded
 from .inner import Reference, sampler_of
 from .operating import Desk, OnVerdict
-from .progress import Standing, check_place, keep_progress, load_progress
+from .progress import Standing, check_place, held_already, keep_progress, load_progress
 from .rounds import Rounds
 
 __all__ = ["Robust"]
@@ -35,10 +35,11 @@ class Robust(Rounds):
     `min_available_nodes`, ...). With fewer than `min_replies` usable replies the model stays as it is: of
     two, no rule can tell who is wrong. `buffers` names arrays that are no parameters, by patterns.
     `reference` trains the model on the server's own data, for rules that ask for it (FLTrust). `checkpoint`
-    is a file that holds where the training stands after each round, and `resume` starts from it; one of
-    `keep_every` rounds is kept beside it, `most_kept` in all, so that the training can be rewound. `explain`
-    measures every node, which takes a little longer; `seed` is for rules that draw noise and for the watch,
-    which looks at a secret sample of the coordinates.
+    is a file that holds where the training stands after each round, and `resume` starts from it; without
+    `resume`, a file that is there already is refused, never overwritten. One of `keep_every` rounds is kept
+    beside it, `most_kept` in all, so that the training can be rewound. `explain` measures every node, which
+    takes a little longer; `seed` is for rules that draw noise and for the watch, which looks at a secret
+    sample of the coordinates.
 
     `ledger` is a file in which every round is written down, and in which operators ban and pardon nodes while
     the training runs. Nodes in `exclude` never have a say. `policy` says what happens on a verdict of the
@@ -178,13 +179,25 @@ class Robust(Rounds):
         self._state, self.verdicts = Memory(), None
         if self.checkpoint is not None:
             check_place(self.checkpoint)
-        if not self.resume or self.checkpoint is None or not self.checkpoint.exists():
+        if self.checkpoint is None or not self.checkpoint.exists():
             return initial_arrays, 0
+        if not self.resume:
+            raise InputError(held_already(self.checkpoint))
         progress = load_progress(
             self.checkpoint, rule=self.rule, watch=self.watch, inner=self.inner, like=initial_arrays
         )
         self._state = progress.memory
-        flower_log(INFO, "Resuming after round %d of %d", progress.round, num_rounds)
+        if progress.round < num_rounds:
+            flower_log(INFO, "Resuming after round %d of %d", progress.round, num_rounds)
+        else:
+            flower_log(
+                WARNING,
+                "%s is after round %d, and num_rounds=%d counts all rounds: nothing is left to do. Raise"
+                " num_rounds to train on",
+                self.checkpoint,
+                progress.round,
+                num_rounds,
+            )
         return progress.arrays, progress.round
 
     def _evaluating(
