@@ -10,7 +10,7 @@ from .._support.arrays import UNREADABLE, Arrays, read_arrays
 from .._support.atomic import write_whole
 from .._support.locks import held
 from ..errors import DataError, HoldfastError, InputError
-from .entries import model_hash
+from .hashing import model_hash
 from .opening import Ledger
 
 __all__ = ["keep_checkpoint", "kept_checkpoints", "lock_of", "rewind"]
