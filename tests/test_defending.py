@@ -10,6 +10,7 @@ from holdfast import (
     defend,
     factions,
     fedavg,
+    flame,
     fltrust,
     invariant,
     krum,
@@ -21,8 +22,10 @@ from holdfast import (
     trimmed_mean,
     weak_dp,
 )
+from holdfast.aggregators import cached
 from holdfast.aggregators.sparsefed import SparseFedState
-from holdfast.core import Memory
+from holdfast.core import Memory, bind
+from holdfast.defending.rehearsing import rehearse
 from holdfast.updates import rows_of
 from holdfast.updates.counts import MAX_EXAMPLES
 
@@ -360,7 +363,7 @@ def test_screen_says_who_was_dropped_and_why():
         (lambda: defend(np.ones((2, 3)), invariant(tau=2)), r"tau.* must be in \[0, 1\]"),
         (lambda: defend(np.ones((2, 3)), fltrust), "fltrust needs reference="),
         (lambda: defend(np.ones((2, 3)), fltrust, reference=np.ones(4)), "reference must have the form"),
-        (lambda: defend(np.ones((2, 3)), weak_dp), "weak_dp needs rng="),
+        (lambda: weak_dp(np.ones((2, 3))), "weak_dp needs rng="),
         (lambda: defend(np.ones((2, 3)), krum), "krum needs n_malicious"),
         (lambda: defend(np.ones((2, 3)), "invariant"), "a rule is a function"),
         (lambda: defend(np.ones((2, 3)), weak_dp, rng=7), "rng must be a numpy Generator"),
@@ -386,6 +389,44 @@ def test_screen_says_who_was_dropped_and_why():
 def test_what_the_caller_sets_wrongly_raises(call, says):
     with pytest.raises(InputError, match=says):
         call()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"rule": invariant(alpha=0.5)}, "alpha, the share trimmed"),
+        ({"rule": fltrust}, "fltrust needs reference="),
+        ({"rule": median, "watch": factions(false_alarms=5)}, "false_alarms"),
+    ],
+)
+def test_what_is_set_wrongly_is_told_of_before_a_hearing(given, says):
+    with pytest.raises(InputError, match=says):
+        defend(np.ones((12, 3)), clients=range(12), **{"watch": factions(), **given})
+
+
+@every_rule
+def test_every_rule_can_be_rehearsed(rule):
+    rehearse(rule)
+
+
+def test_a_rehearsal_leaves_functions_of_the_users_own_alone():
+    def mine(updates):
+        raise AssertionError("called with rows that nobody has sent")
+
+    rehearse(bind(mine))
+    rehearse(cached(rule=mine))
+    with pytest.raises(InputError, match="tau"):
+        rehearse(cached(rule=invariant(tau=3)))
+    rehearse(krum(n_malicious=10**9))  # how many clients come is seen in the round
+
+
+def test_without_a_generator_a_rule_draws_afresh():
+    sent, same = np.ones((5, 3)), np.random.default_rng
+    first, second = (defend(sent, weak_dp).update for _ in range(2))
+    assert not np.array_equal(first, second)
+    first, second = (defend(sent, weak_dp, rng=same(3)).update for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert defend({i: row for i, row in enumerate(sent)}, flame, like=np.zeros(3)).diagnostics.aggregated
 
 
 def test_diagnostics_name_the_clients_by_their_ids():

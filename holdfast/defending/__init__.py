@@ -23,6 +23,7 @@ from ..updates.layout import NotFiniteError, Unfit, widened
 from ..watching import N_HEARD, Watched
 from .measuring import measured
 from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
+from .rehearsing import rehearse
 from .screening import Screened, capped, fitting
 
 __all__ = ["Defended", "defend", "defend_screened"]
@@ -54,11 +55,11 @@ def defend(
     (n_clients, dim) array of updates needs neither. `weights` are sample counts, and capped;
     see `holdfast.updates.counts`.
     Arrays named by `buffers`, and those that are no floats, follow a rule of their own: the mean under plain
-    averaging, else the median. `reference` is the server's own update and `rng` a source of noise, for rules
-    that ask for them. A `watch`, such as `factions()`, remembers clients by their ids, expels those who vote
-    together against all others, and says so in `verdicts`; those whom an operator has `pardoned` keep their
-    say whatever it finds. With fewer than `min_clients` usable clients, nothing is aggregated. `explain`
-    measures every client on the way.
+    averaging, else the median. `reference` is the server's own update, for rules that ask for it. Rule and
+    watch draw from `rng`, so that a round can be repeated; without one, both draw afresh. A `watch`, such as
+    `factions()`, remembers clients by their ids, expels those who vote together against all others, and says
+    so in `verdicts`; those whom an operator has `pardoned` keep their say whatever it finds. With fewer than
+    `min_clients` usable clients, nothing is aggregated. `explain` measures every client on the way.
 
     >>> from holdfast import invariant
     >>> base = {"w": np.zeros(2)}
@@ -111,11 +112,13 @@ def defend_screened(
     bound = bind(rule)
     bound.check_complete()
     _check_callers(state, rng, min_clients)
-    memory = state or Memory()
+    memory, drawn = state or Memory(), rng
+    if drawn is None and bound.needs("rng"):
+        drawn = np.random.default_rng()
     if params is None and found.params and bound.needs("params"):
         wide = found.rows.dtype
         params = np.concatenate([widened(own.reshape(-1), wide) for own in found.params])
-    inputs = {"previous": memory.previous, "reference": reference, "rng": rng, "params": params}
+    inputs = {"previous": memory.previous, "reference": reference, "rng": drawn, "params": params}
     found, watched = (found, None) if watch is None else _watched(found, watch, memory, rng)
     if watched is None:
         return _ruled(bound, found, memory, inputs, min_clients, apply)
@@ -124,6 +127,8 @@ def defend_screened(
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
     if watched.holds:
+        rehearse(bound)  # what is set wrongly is told of now, not after the hearing
+        bound.check_given({**inputs, "weights": found.weights, "clients": found.clients})
         is_heard = len(found.clients) >= N_HEARD
         why = "this is a hearing: nothing is applied until all were heard"
         why += "" if is_heard else f", and fewer than {N_HEARD} clients at a time cannot be"

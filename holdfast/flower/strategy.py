@@ -12,6 +12,7 @@ from flwr.supercore import log as flower_log
 
 from .._support.counting import check_whole
 from ..core import Aggregate, Memory, Rule, Watch, bind
+from ..defending.rehearsing import rehearse
 from ..errors import InputError
 from ..ledger import Policy
 from ..updates.forms import BUFFERS
@@ -74,7 +75,7 @@ class Robust(Rounds):
     ) -> None:
         """Check what is set; `sampling` are the arguments of Flower's FedAvg."""
         self.rule = bind(rule)
-        self.rule.check_complete()
+        rehearse(self.rule)
         self.desk = Desk(ledger=ledger, exclude=exclude, policy=policy, on_verdict=on_verdict)
         self.watch = _watch_under(self.desk, watch)
         self.inner = sampler_of(inner, sampling)
@@ -89,6 +90,10 @@ class Robust(Rounds):
                 f"{self.rule.name} needs the server's own update: pass reference=, a function that takes the"
                 " global model (a dict of arrays) and returns it trained on data the server trusts"
             )
+        if self.watch is not None:
+            rehearse(self.watch)
+        if seed is not None:
+            check_whole("seed", seed, at_least=0)
         check_whole("min_replies", min_replies, at_least=1)
         check_whole("keep_every", keep_every, at_least=0)
         check_whole("most_kept", most_kept, at_least=1)
