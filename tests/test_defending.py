@@ -420,6 +420,11 @@ def test_a_rehearsal_leaves_functions_of_the_users_own_alone():
     rehearse(krum(n_malicious=10**9))  # how many clients come is seen in the round
 
 
+def test_a_rehearsal_writes_nothing(tmp_path):
+    rehearse(cached(rule=median, folder=str(tmp_path / "momenta")))
+    assert not [*tmp_path.iterdir()]
+
+
 def test_without_a_generator_a_rule_draws_afresh():
     sent, same = np.ones((5, 3)), np.random.default_rng
     first, second = (defend(sent, weak_dp).update for _ in range(2))

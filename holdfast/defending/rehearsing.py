@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Bound, Rule, Watch
+from ..core import Bound, Rule, Watch, bind
 from ..errors import HoldfastError, InputError, NonFiniteError, TooFewClientsError
 from ..updates.rows import rows_of
 
@@ -32,7 +32,7 @@ def rehearse(chosen: Rule | Watch) -> None:
     chosen.check_complete()
     if not _is_own(chosen):
         return
-    rng = np.random.default_rng(0)
+    chosen, rng = _in_memory(chosen), np.random.default_rng(0)
     n_rows = N_ROWS + 4 * _assumed(chosen)
     rows = rows_of(rng.normal(size=(n_rows, N_COLUMNS)).astype(np.float32))
     inputs: dict[str, Any] = {"clients": range(n_rows), "rng": rng}
@@ -53,6 +53,15 @@ def _is_own(chosen: Bound[Any]) -> bool:
     """Return whether a function, and the one that it works in front of, are of this package."""
     package = chosen.function.__module__.partition(".")[0]
     return package == __name__.partition(".")[0] and (chosen.inner is None or _is_own(chosen.inner))
+
+
+def _in_memory(chosen: Any) -> Any:
+    """Return the same without a folder that it would write to."""
+    settings = dict(chosen.settings)
+    changes = {"folder": None} if settings.get("folder") is not None else {}
+    if chosen.inner is not None:
+        changes["rule"] = _in_memory(chosen.inner)
+    return bind(chosen, chosen.role, **changes)
 
 
 def _assumed(chosen: Bound[Any]) -> int:
