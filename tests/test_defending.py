@@ -211,7 +211,7 @@ def test_a_bad_row_is_dropped_by_its_own_name_from_within_a_selection():
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_half_precision_result_that_is_not_finite_does_not_reach_the_model(bad):
-    torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 
     def broken(updates):
         return Aggregate(torch.full((6,), bad, dtype=torch.bfloat16))

@@ -11,9 +11,9 @@ import subprocess
 
 import pytest
 
-pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast-fl[flower]'")
-pytest.importorskip("ray", reason="Flower simulates with Ray: pip install 'holdfast-fl[flower,ray]'")
-pytest.importorskip("torch", reason="the example app needs torch: pip install 'holdfast-fl[sim]'")
+pytest.importorskip("flwr", reason="needs Flower: pip install '.[flower]'")
+pytest.importorskip("ray", reason="Flower simulates with Ray: pip install '.[flower,ray]'")
+pytest.importorskip("torch", reason="the example app needs torch: pip install '.[sim]'")
 
 from ..pages import blocks, commands, files
 from .federation import APP, ROOT, RUN_LIMIT, federation, free_ports, needs_engines

@@ -331,7 +331,7 @@ def test_robust_takes_every_argument_that_fedavg_takes():
 def test_without_flower_the_extra_is_named():
     code = "import sys; sys.modules['flwr'] = None; import holdfast.flower"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'holdfast-fl[flower]'" in done.stderr
+    assert "pip install '.[flower]'" in done.stderr
 
 
 def test_honest_nodes_only_are_all_used():

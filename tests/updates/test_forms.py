@@ -159,7 +159,7 @@ def test_a_reference_has_the_form_of_the_model():
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
 def test_tensors_come_back_as_tensors_of_their_type(dtype):
-    torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
     kind = getattr(torch, dtype)
     base = {"w": torch.ones(3, dtype=kind), "n": torch.tensor(4)}
     sent = [
@@ -172,7 +172,7 @@ def test_tensors_come_back_as_tensors_of_their_type(dtype):
 
 
 def test_a_network_with_batch_norm_is_defended_in_two_lines():
-    torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
     torch.manual_seed(0)
     network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
     sent = []
@@ -315,7 +315,7 @@ def test_updates_without_columns_are_refused():
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_tensors_of_any_kind_are_read_and_come_back_as_tensors(dtype):
-    torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
     kind = type("Kind", (torch.Tensor,), {})
     ones = torch.ones(3, dtype=getattr(torch, dtype))
     for sent in (
