@@ -380,6 +380,8 @@ def test_screen_says_who_was_dropped_and_why():
         (lambda: defend(np.ones((2, 3)), fedavg, like=np.ones(3), base=np.ones(3)), "not both"),
         (lambda: defend(np.ones((2, 3)), fedavg, state=3), "state must be the state of the last round"),
         (lambda: defend(np.ones((2, 3)), fedavg, min_clients=0), "min_clients must be a whole number"),
+        (lambda: defend(np.ones((2, 3)), fedavg, pardoned="3"), "pardoned must hold clients' ids, such as"),
+        (lambda: defend(np.ones((2, 3)), fedavg, pardoned=3), r"such as \[3\]; got 3"),
         (
             lambda: defend(np.ones((2, 3)), fedavg, base=np.array([0, np.nan, 0])),
             "base, the global model, holds",
@@ -495,3 +497,10 @@ def test_whom_an_operator_has_pardoned_keeps_its_say_whatever_the_watch_finds():
     spared = found["c0",]
     assert (spared.verdicts.of("expelled"), spared.verdicts.of("suspected")) == (("c1", "c2", "c3"), ("c0",))
     assert "c0" in spared.diagnostics.clients
+
+
+def test_a_pardon_under_an_id_that_only_looks_alike_is_told_of(caplog):
+    given = {"like": np.zeros(3), "watch": factions(), "clients": range(12)}
+    notes = defend(np.ones((12, 3)), median, pardoned=["3", 4, "absent"], **given).diagnostics.notes
+    assert [note for note in notes if "pardoned" in note] == ["pardoned holds '3', and the client's id is 3"]
+    assert "pardoned holds '3'" in caplog.text

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._support.ids import named
+from .._support.printable import printable
 from ..aggregators import fedavg
 from ..aggregators.outcome import in_form
 from ..aggregators.settings import share_withstood
@@ -111,7 +112,7 @@ def defend_screened(
     """
     bound = bind(rule)
     bound.check_complete()
-    _check_callers(state, rng, min_clients)
+    _check_callers(state, rng, pardoned, min_clients)
     memory, drawn = state or Memory(), rng
     if drawn is None and bound.needs("rng"):
         drawn = np.random.default_rng()
@@ -123,6 +124,7 @@ def defend_screened(
     if watched is None:
         return _ruled(bound, found, memory, inputs, min_clients, apply)
     watched = _pardoning(watched, found, pardoned)
+    found = replace(found, notes=(*found.notes, *_mistaken_pardons(watched, pardoned)))
     memory = replace(memory, watch=watched.state, start=start_kept(found, memory, watched))
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
@@ -170,6 +172,14 @@ def _pardoning(watched: Watched, found: Screened, pardoned: Collection[Any]) -> 
     return replace(watched, silenced=silenced, verdicts=replace(watched.verdicts, clients=told))
 
 
+def _mistaken_pardons(watched: Watched, pardoned: Collection[Any]) -> tuple[str, ...]:
+    """Return a note on ids that look like a client's and are not: "3" is not 3."""
+    known = {one.client for one in watched.verdicts}
+    alike = {str(client): client for client in known}
+    wrong = [name for name in map(named, pardoned) if name not in known and str(name) in alike]
+    return tuple(f"pardoned holds {name!r}, and the client's id is {alike[str(name)]!r}" for name in wrong)
+
+
 def _ruled(
     bound: Rule,
     found: Screened,
@@ -206,7 +216,9 @@ def _ruled(
     return unchanged(bound, found, memory, few if found.clients else "no usable update is left", apply)
 
 
-def _check_callers(state: Any, rng: Any, min_clients: Any) -> None:
+def _check_callers(state: Any, rng: Any, pardoned: Any, min_clients: Any) -> None:
+    if isinstance(pardoned, str | bytes) or not isinstance(pardoned, Collection):
+        raise InputError(f"pardoned must hold clients' ids, such as [3]; got {printable(repr(pardoned))}")
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise InputError(
             f"rng must be a numpy Generator, numpy.random.default_rng(seed); got {type(rng).__name__}"
