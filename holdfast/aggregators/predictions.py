@@ -85,3 +85,6 @@ class _Residual:
     def part(self, piece: slice) -> Stored:
         """Return a piece of it."""
         return replace(self, start=self.start + piece.start, shape=(piece.stop - piece.start,))
+
+    def in_file(self, start: int, size: int) -> None:
+        """Return nothing: it is computed."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.counting import counted
 from .._support.ids import named
 from .._support.printable import printable
 from ..aggregators import fedavg
@@ -133,7 +134,10 @@ def defend_screened(
         bound.check_given({**inputs, "weights": found.weights, "clients": found.clients})
         is_heard = len(found.clients) >= N_HEARD
         why = "this is a hearing: nothing is applied until all were heard"
-        why += "" if is_heard else f", and fewer than {N_HEARD} clients at a time cannot be"
+        if not is_heard:
+            why += f", and fewer than {N_HEARD} clients at a time cannot be"
+        elif watched.n_left is not None:
+            why += f", for about {counted(watched.n_left, 'more round')}"
         result = unchanged(bound, found, memory, why, apply, is_expected=is_heard)
     elif watched.rewinds and memory.start is not None and apply is None:
         result = rewound(bound, found, memory)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..kernels.digests import Key
 from ..updates.layout import Layer, Unfit
+from ..updates.pieces import InFile
 from .header import DTYPES, FLOAT_TYPES
 from .witness import Witness
 
@@ -108,6 +109,11 @@ class StoredTensor:
             left, at = left[n_bytes:], at + n_bytes
         if self.witness is not None:
             self.witness.check(start, out)
+
+    def in_file(self, start: int, size: int) -> InFile | None:
+        """Return where so many numbers from `start` on lie; None if their witness must look at each."""
+        place = InFile(self.file.fd, self.start + start * self.dtype.itemsize)
+        return place if self.witness is None else self.witness.known_of(place, start, size)
 
     def part(self, piece: slice) -> "StoredTensor":
         """Return a piece of it, in flat order, cut where cells end if there is a witness."""

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.digests import Key, are_as_known
+from ..kernels.digests import CHANGED, Key, are_as_known, starts_words
 from ..updates.layout import Unfit
+from ..updates.pieces import InFile
 from ..updates.rows import CELL
 
 __all__ = ["CHANGED", "Witness"]
 
 Array = NDArray[Any]
 
-CHANGED = "bytes that were changed while they were read"
 #: Single numbers of a tensor that are kept, at most: far more than a watch samples.
 MOST_SAMPLED = 8 * CELL
 
@@ -55,15 +55,27 @@ class Witness:
         at, stop = self.first + start, self.first + start + values.size
         if not are_as_known(values, at, first=self.first, last=self.stop, known=self.digests, key=self.key):
             raise Unfit(CHANGED)
-        # Where whole cells begin and end; a layer's first and last cell are whole if all of it is there.
-        low = at if at == self.first else min(-(-at // CELL) * CELL, stop)
-        high = stop if stop == self.stop else max(stop // CELL * CELL, low)
+        low, high = self._whole_cells(at, stop)
         if low < high and self.places:
             self._check_sample(at, values)
         if at < low:
             self._keep(at, values[: low - at])
         if high < stop:
             self._keep(high, values[high - at :])
+
+    def known_of(self, piece: InFile, start: int, size: int) -> InFile | None:
+        """Return the piece with the checksums that tell all about it; None if it must be given to `check`."""
+        at, stop = self.first + start, self.first + start + size
+        if self.places or (at, stop) != self._whole_cells(at, stop):
+            return None
+        if not starts_words(at, size, self.bits.itemsize):
+            return None
+        return piece._replace(place=at, first=self.first, last=self.stop, known=self.digests, key=self.key)
+
+    def _whole_cells(self, at: int, stop: int) -> tuple[int, int]:
+        """Return where whole cells begin and end; a layer's first and last are whole if all of them is."""
+        low = at if at == self.first else min(-(-at // CELL) * CELL, stop)
+        return low, stop if stop == self.stop else max(stop // CELL * CELL, low)
 
     def _keep(self, at: int, values: Array) -> None:
         """Keep numbers of a cell that was not read as a whole."""

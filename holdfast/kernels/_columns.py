@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import WIDTH, clear, layer_at, load, workspace
-from ._forms import FLOAT32, FLOAT64, NEAREST, RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
+from ._forms import FLOAT32, FLOAT64, LANES, NEAREST, RATIO, SUM, VOTE, Found, Made, Plan, Source, Work
 from ._lanes import add_product, lane_sum, take, zeros
 from ._machine import compiled, inner, larger, smaller, straight
 from ._nearest import nearest_mean
@@ -184,12 +184,14 @@ def address_of(array: Array) -> Any:
 def go_straight(
     source: Source, plan: Plan, code: int, at: int, stop: int, number: int, out: Array, found: Found
 ) -> Any:
-    """Let straight code work on whole blocks from `at` on; return where they end, and if they are done."""
+    """Let straight code work on a layer from `at` on; return where it stops, and if that far all is done."""
     layer = layer_at(source.offsets, at)
     while source.offsets[layer + 1] <= at:
         layer += 1
-    n_columns = (min(stop, source.offsets[layer + 1]) - at) // WIDTH * WIDTH
-    if n_columns == 0 or not is_plain(source, layer):
+    n_columns = min(stop, source.offsets[layer + 1]) - at
+    if plan.explain:  # rows are measured by whole blocks
+        n_columns = n_columns // WIDTH * WIDTH
+    if n_columns < LANES or not is_plain(source, layer):
         return at + WIDTH, False
     size = np.uint64(out.itemsize)
     skipped = np.uint64(at - source.offsets[layer]) * size

@@ -7,10 +7,10 @@ from numba import config
 from numpy.typing import NDArray
 
 from ..updates.rows import CELL
-from ._machine import compiled, inner, view
+from ._machine import compiled, inner, read_at, view
 from .digests import WORDS
 
-__all__ = ["compare"]
+__all__ = ["compare", "read_and_compare"]
 
 Array = NDArray[Any]
 
@@ -61,6 +61,39 @@ def compare(
             elif known[number] != found:
                 is_same = False
     return is_same
+
+
+@inner
+def is_read(file: Any, at: int, address: Any, n_bytes: int) -> bool:
+    """Return whether so many bytes of a file could be read into memory."""
+    n_done = 0
+    while n_done < n_bytes:
+        found = read_at(file, address + np.uint64(n_done), np.uint64(n_bytes - n_done), np.int64(at + n_done))
+        if found <= 0:
+            return False
+        n_done += found
+    return True
+
+
+@compiled
+def read_and_compare(
+    files: Array, places: Array, memory: Array, known: Array, key: Array, factors: Array
+) -> int:
+    """Read pieces of files and compare them; return how many are done, -1 less that if the next is changed.
+
+    `places` are those of InFile, `memory` is where numbers go, how long one is, and how many there are, and
+    `known` where the checksums lie, or 0.
+    """
+    for piece in range(files.size):
+        at, place, first, last = places[piece]
+        address, size, count = memory[piece, 0], np.int64(memory[piece, 1]), np.int64(memory[piece, 2])
+        if not is_read(files[piece], at, address, size * count):
+            return piece
+        if known[piece] != np.uint64(0):
+            cells = view(known[piece], -(-last // CELL) - first // CELL, np.uint64)
+            if not compare(address, size, place, place + count, first, last, key, factors, cells):
+                return -1 - piece
+    return files.size
 
 
 if config.DISABLE_JIT:

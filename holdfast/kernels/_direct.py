@@ -1,17 +1,19 @@
 """Straight code called from Python, as long as the compiled loops are not loaded.
 
 It does what `_columns.sweep` and `_sums.gram` do, with the same bits, for rows that are all of the type to
-compute in. To load Numba takes longer than a round. Blocks that lie in one layer are read where they are;
-those at the end of a layer are copied together.
+compute in. To load Numba takes longer than a round. Columns are read where they are; only blocks that reach
+into several layers are copied together.
 """
 
 import ctypes
+from bisect import bisect_right
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._forms import FLOAT32, FLOAT64, PANEL, WIDTH, Found, Plan, Source
+from ._forms import FLOAT32, FLOAT64, LANES, PANEL, WIDTH, Found, Plan, Source
+from ._reader import address_of
 
 __all__ = ["gram", "is_plain", "sweep"]
 
@@ -26,8 +28,8 @@ MOST_LAYERS = 500  # each costs some microseconds here, and much less in the loo
 def is_plain(source: Source) -> bool:
     """Return whether all numbers are of the type to compute in, in few enough layers."""
     kind = FLOAT32 if source.limits.itemsize == 4 else FLOAT64
-    are_of_kind = bool((source.kinds == kind).all() and (source.base_kinds == kind).all())
-    return are_of_kind and len(source.limits) <= MOST_LAYERS
+    kinds = source.kinds.tobytes() + source.base_kinds.tobytes()
+    return kinds.count(kind) == len(kinds) and len(source.limits) <= MOST_LAYERS
 
 
 def sweep(
@@ -36,10 +38,11 @@ def sweep(
     """Make one value of each column from start to stop, and measure the rows on the way if asked to."""
     at = start
     while at < stop:
-        last, number = min(stop, (at // cell + 1) * cell), at // cell - start // cell
-        layer = int(np.searchsorted(source.offsets, at, side="right")) - 1
-        n_columns = (min(last, int(source.offsets[layer + 1])) - at) // WIDTH * WIDTH
-        if n_columns:
+        layer, number = _layer_at(source, at), at // cell - start // cell
+        n_columns = min(stop, int(source.offsets[layer + 1])) - at
+        if plan.explain:  # rows are measured by whole blocks, and apart in each cell
+            n_columns = min(n_columns, cell - at % cell) // WIDTH * WIDTH
+        if n_columns >= LANES:
             n_kept = _called(source, layer, plan, code, at, n_columns, number, out, found)
         else:
             n_columns = min(WIDTH, stop - at)
@@ -55,7 +58,7 @@ def gram(source: Source, beside: Array, code: int, start: int, stop: int, total:
     """Add the dot products of pairs of rows over columns start to stop; total is padded to fours."""
     at = start
     while at < stop:
-        layer = int(np.searchsorted(source.offsets, at, side="right")) - 1
+        layer = _layer_at(source, at)
         n_columns = (min(stop, int(source.offsets[layer + 1])) - at) // PANEL * PANEL
         if n_columns:
             end, own = at + n_columns, beside[at : at + n_columns]
@@ -79,17 +82,16 @@ def _multiplied(
     skipped = (at - int(source.offsets[layer])) * source.limits.itemsize
     addresses = source.addresses[layer]
     if own.size:  # lies where the columns begin, which is where the code skips to
-        addresses = np.append(addresses, np.uint64((_address_of(own) - skipped) % 2**64))
-    addresses = np.ascontiguousarray(addresses)
+        addresses = np.append(addresses, np.uint64((address_of(own) - skipped) % 2**64))
     base = int(source.base_addresses[layer]) + skipped if source.base_kinds.size else 0
-    given = (_address_of(addresses), skipped, base, n_columns, _address_of(total))
+    given = (address_of(addresses), skipped, base, n_columns, address_of(total))
     return int(PRODUCTS(code)(float(source.limits[layer]), *given)) == 0
 
 
 def _block(
     source: Source, plan: Plan, code: int, at: int, width: int, number: int, out: Array, found: Found
 ) -> int:
-    """Work on a block that no layer holds whole; return how many columns the mask kept, -1 if one is bad."""
+    """Work on a block of several layers; return how many columns the mask kept, -1 if a value is bad."""
     n_rows, result = source.addresses.shape[1], np.empty(WIDTH, out.dtype)
     whole, copies = _together(source, at, at + width, WIDTH)
     n_kept = _called(whole, 0, plan, code, 0, WIDTH, number, result, found)
@@ -112,48 +114,42 @@ def _called(
     out: Array,
     found: Found,
 ) -> int:
-    """Let straight code work on whole blocks; return how many columns the mask kept, -1 if a value is bad."""
+    """Let straight code work on columns; return how many of them the mask kept, -1 if a value is bad."""
     size = out.itemsize
     skipped = (at - int(source.offsets[layer])) * size
-    measured = 8 * number * (source.addresses.shape[1] + 1) if plan.explain else 0
-    addresses = np.ascontiguousarray(source.addresses[layer])
+    measures = [0] * 5
+    if plan.explain:
+        by_row = found.opposed, found.trimmed, found.consistency
+        measures = [address_of(array) for array in (found.squares[number], found.dots[number], *by_row)]
     given = (
-        _address_of(addresses),
+        address_of(source.addresses[layer]),
         skipped,
         int(source.base_addresses[layer]) + skipped if source.base_kinds.size else 0,
-        _address_of(out) + at * size,
+        address_of(out) + at * size,
         n_columns,
         plan.n_votes,
-        _address_of(plan.weights),
-        _address_of(found.squares) + measured,
-        _address_of(found.dots) + measured,
-        _address_of(found.opposed),
-        _address_of(found.trimmed),
-        _address_of(found.consistency),
+        address_of(plan.weights) if plan.weights.size else 0,
     )
-    return int(COLUMNS(code)(float(source.limits[layer]), *given))
+    return int(COLUMNS(code)(float(source.limits[layer]), *given, *measures))
 
 
 def _together(source: Source, start: int, stop: int, width: int) -> tuple[Source, Array]:
     """Return columns start to stop, and zeros up to the width, as one layer; and what it points into."""
-    n_rows, dtype, has_base = source.addresses.shape[1], source.limits.dtype, source.base_kinds.size > 0
-    copies = np.zeros((n_rows + 1, width), dtype)  # the last is the base
+    n_rows, dtype = source.addresses.shape[1], source.limits.dtype
+    copies = np.zeros((n_rows + source.base_kinds[:1].size, width), dtype)  # the base, if any, is the last
     size, stride = dtype.itemsize, copies.strides[0]
-    places = [_address_of(copies) + stride * row for row in range(n_rows + 1)]
+    places = [address_of(copies) + stride * row for row in range(len(copies))]
     for layer, first, last in _pieces(source, start, stop):
         skipped, inside = (first - int(source.offsets[layer])) * size, (first - start) * size
-        sent = source.addresses[layer].tolist()
-        base = [int(source.base_addresses[layer])] if has_base else []
-        for place, address in zip(places, sent, strict=False):
+        sent = source.addresses[layer].tolist() + source.base_addresses[layer : layer + 1].tolist()
+        for place, address in zip(places, sent, strict=True):
             ctypes.memmove(place + inside, (address + skipped) % 2**64, (last - first) * size)
-        for address in base:
-            ctypes.memmove(places[n_rows] + inside, (address + skipped) % 2**64, (last - first) * size)
     together = Source(
         np.array([places[:n_rows]], dtype=np.uint64),
         source.kinds[:1],
         np.array([0, width]),
         np.array([_limit(source, start, stop)], dtype),
-        np.array(places[n_rows:] if has_base else [], dtype=np.uint64),
+        np.array(places[n_rows:], dtype=np.uint64),
         source.base_kinds[:1],
     )
     return together, copies
@@ -161,10 +157,8 @@ def _together(source: Source, start: int, stop: int, width: int) -> tuple[Source
 
 def _limit(source: Source, start: int, stop: int) -> float:
     """Return the largest magnitude for columns start to stop: 0 if layers differ in it and a value is bad."""
-    limits = source.limits[[layer for layer, _, _ in _pieces(source, start, stop)]]
-    if (limits == limits[0]).all():
-        return float(limits[0])
-    return 0.0 if _bad_values(source, start, stop).any() else float(limits.max())
+    limits = {float(source.limits[layer]) for layer, _, _ in _pieces(source, start, stop)}
+    return 0.0 if len(limits) > 1 and _bad_values(source, start, stop).any() else max(limits)
 
 
 def _bad_values(source: Source, start: int, stop: int) -> Array:
@@ -184,13 +178,17 @@ def _bad_values(source: Source, start: int, stop: int) -> Array:
 
 def _pieces(source: Source, start: int, stop: int) -> list[tuple[int, int, int]]:
     """Return the layers that hold columns start to stop, with the first column in each and where it ends."""
-    first, last = np.searchsorted(source.offsets, [start, stop - 1], side="right") - 1
     pieces = []
-    for layer in range(first, last + 1):
+    for layer in range(_layer_at(source, start), _layer_at(source, stop - 1) + 1):
         begin, end = max(start, int(source.offsets[layer])), min(stop, int(source.offsets[layer + 1]))
         if begin < end:
             pieces.append((layer, begin, end))
     return pieces
+
+
+def _layer_at(source: Source, column: int) -> int:
+    """Return the layer that holds a column."""
+    return bisect_right(source.offsets, column) - 1
 
 
 def _numbers(address: Any, source: Source, layer: int, first: int, last: int) -> Array:
@@ -199,7 +197,3 @@ def _numbers(address: Any, source: Source, layer: int, first: int, last: int) ->
     place = int(address) + (first - int(source.offsets[layer])) * dtype.itemsize
     raw: Any = (ctypes.c_ubyte * ((last - first) * dtype.itemsize)).from_address(place % 2**64)
     return np.frombuffer(raw, dtype=dtype)
-
-
-def _address_of(array: Array) -> int:
-    return int(array.__array_interface__["data"][0])

@@ -9,6 +9,7 @@ __all__ = ["Election", "Found", "Made", "Plan", "Source", "Tally", "Weighing", "
 Array = NDArray[Any]
 
 WIDTH = 128  # columns in a block: a multiple of every vector register, and n of them fit the nearest caches
+LANES = 16  # columns that the widest vector register holds: straight code takes so many or more
 PANEL = 1024  # columns that products are taken over before their lanes are added up
 FLOAT32, FLOAT64, FLOAT16, BFLOAT16 = range(4)
 MEAN, RATIO, SUM, VOTE, NEAREST = range(5)

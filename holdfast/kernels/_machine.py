@@ -4,6 +4,7 @@ With NUMBA_DISABLE_JIT=1 all of it, and the loops, run as plain Python: for debu
 """
 
 import ctypes
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,18 @@ from numpy.typing import NDArray
 from ._cache import keep_on_disk
 from ._straight import SIGNATURE
 
-__all__ = ["as_float", "compiled", "inlined", "inner", "larger", "prefetch", "smaller", "straight", "view"]
+__all__ = [
+    "as_float",
+    "compiled",
+    "inlined",
+    "inner",
+    "larger",
+    "prefetch",
+    "read_at",
+    "smaller",
+    "straight",
+    "view",
+]
 
 Array = NDArray[Any]
 
@@ -42,6 +54,13 @@ if config.DISABLE_JIT:
         """Return the numbers at an address."""
         raw = (ctypes.c_ubyte * (count * np.dtype(dtype).itemsize)).from_address(int(address))
         return np.frombuffer(raw, dtype=dtype)
+
+    def read_at(file: Any, address: Any, n_bytes: Any, at: Any) -> Any:
+        """Read bytes of a file into memory; return how many, -1 if that fails."""
+        try:
+            return os.preadv(int(file), [(ctypes.c_ubyte * int(n_bytes)).from_address(int(address))], int(at))
+        except OSError:
+            return -1
 
     def prefetch(address: int) -> None:
         """Do nothing: only compiled code can ask for memory early."""
@@ -68,6 +87,10 @@ else:
     def view(address: int, count: int, dtype: Any) -> Any:
         """Return the numbers at an address."""
         return carray(pointer(address), count, dtype)
+
+    # Of the C library, by its name: an address would not be the same in the next process.
+    READ = types.int64(types.int32, types.uint64, types.uint64, types.int64)
+    read_at = types.ExternalFunction("pread", READ)
 
     @intrinsic
     def prefetch(context: Any, address: Any) -> Any:

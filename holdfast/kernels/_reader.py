@@ -1,5 +1,6 @@
 """From clients' rows to addresses in memory, which is what the compiled loops read."""
 
+import ctypes
 import threading
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,12 +15,16 @@ from ..updates.pieces import Stored, flat_piece
 from ..updates.rows import Rows
 from ._forms import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Source
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "address_of"]
 
 Array = NDArray[Any]
 
-KINDS = {"f4": FLOAT32, "f8": FLOAT64, "f2": FLOAT16, "u2": BFLOAT16}
-NATIVE = np.dtype(np.float32).str[0]
+KINDS = {
+    np.dtype(order + name): kind
+    for order in "<>"
+    for name, kind in {"f4": FLOAT32, "f8": FLOAT64, "f2": FLOAT16, "u2": BFLOAT16}.items()
+}
+FIRST_BYTE: Any = ctypes.c_byte.from_buffer  # of an array, which it takes like any buffer
 BASE = -1  # stands for the base where a row's number is expected
 
 
@@ -43,10 +48,11 @@ class Reader:
     def of(cls, rows: Rows) -> "Reader":
         """Return the reader of these rows."""
         columns = [*rows.arrays, *([rows.base] if rows.base is not None else [])]
-        places = [_place(array) for arrays in columns for array in arrays]
+        arrays = [array for column in columns for array in column]
         shape, n = (len(columns), len(rows.layout.layers)), len(rows.arrays)
-        addresses = np.array([address for address, _ in places], dtype=np.uint64).reshape(shape).T
-        kinds = np.array([kind for _, kind in places], dtype=np.uint8).reshape(shape).T
+        places = [_place(array) for array in arrays]
+        addresses = np.array(places, dtype=np.uint64).reshape(shape).T
+        kinds = np.array([KINDS[array.dtype] for array in arrays], dtype=np.uint8).reshape(shape).T
         source = Source(
             np.ascontiguousarray(addresses[:, :n]),
             np.ascontiguousarray(kinds[:, :n]),
@@ -55,14 +61,12 @@ class Reader:
             np.ascontiguousarray(addresses[:, n:].reshape(-1)),
             np.ascontiguousarray(kinds[:, n:].reshape(-1)),
         )
-        scattered = np.argwhere(addresses == 0).tolist() if not addresses.all() else []
-        has_numbers = [layer.size > 0 for layer in rows.layout.layers]
-        return cls(
-            rows.unmixed,
-            source,
-            tuple((layer, row if row < n else BASE) for layer, row in scattered if has_numbers[layer]),
-            rows.mixing,
-        )
+        scattered = [
+            (layer, row if row < n else BASE)
+            for layer, row in (np.argwhere(addresses == 0).tolist() if 0 in places else ())
+            if rows.layout.layers[layer].size > 0
+        ]
+        return cls(rows.unmixed, source, tuple(scattered), rows.mixing)
 
     @property
     def is_in_place(self) -> bool:
@@ -101,11 +105,11 @@ class Reader:
         sums = np.empty((len(self.mixing), stop - start), dtype=self.rows.dtype)
         mix(sent, self.mixing, *self.parts_of_sums, start, stop, sums, bad)
         self.rows.refuse(bad)
-        firsts = [(_place(row)[0] - start * sums.itemsize) % 2**64 for row in sums]
+        firsts = [(address_of(row) - start * sums.itemsize) % 2**64 for row in sums]
         # As if the whole update lay there: the loops count from the first number of each layer.
         skipped = self.source.offsets[:-1, None].astype(np.uint64) * np.uint64(sums.itemsize)
         addresses = np.array(firsts, dtype=np.uint64) + skipped
-        kinds = np.full(addresses.shape, KINDS[sums.dtype.str[1:]], dtype=np.uint8)
+        kinds = np.full(addresses.shape, KINDS[sums.dtype], dtype=np.uint8)
         no_base = sent.base_addresses[:0], sent.base_kinds[:0]
         return Source(addresses, kinds, sent.offsets, sent.limits, *no_base), [sums]
 
@@ -115,7 +119,7 @@ class Reader:
             return self.source, []
         addresses, base_addresses = self.source.addresses.copy(), self.source.base_addresses.copy()
         pieces = [(layer, inside) for layer, inside, _ in self.rows.pieces(start, stop)]
-        copies, room, used = [], self._room(pieces), 0
+        copies, room, used, wanted = [], self._room(pieces), 0, []
         for layer, inside in pieces:
             for row in self.rows_by_layer.get(layer, ()):
                 array = self._array(layer, row)
@@ -127,13 +131,14 @@ class Reader:
                     n_bytes = (inside.stop - inside.start) * array.dtype.itemsize
                     copy = room[used : used + n_bytes].view(array.dtype)
                     used += _aligned(n_bytes)
-                    self._read(array, inside.start, copy, row)
+                    wanted.append((array, inside.start, copy, row))
                 # As if the whole layer lay there: the loops count from its first number.
-                address = (_place(copy)[0] - inside.start * copy.itemsize) % 2**64
+                address = (address_of(copy) - inside.start * copy.itemsize) % 2**64
                 if row == BASE:
                     base_addresses[layer] = address
                 else:
                     addresses[layer, row] = address
+        self._read_all(wanted)
         return self.source._replace(addresses=addresses, base_addresses=base_addresses), copies
 
     def _array(self, layer: int, row: int) -> Array | Stored:
@@ -155,6 +160,20 @@ class Reader:
             room = self.local.room = np.empty(needed, dtype=np.uint8)
         return room
 
+    def _read_all(self, wanted: list[tuple[Stored, int, Array, int]]) -> None:
+        """Fill memory from files in one go; what does not lie in one, or cannot be read so, by itself."""
+        from .digests import CHANGED, read_as_known
+
+        pieces = [array.in_file(start, out.size) for array, start, out, _ in wanted]
+        in_files = [piece for piece in pieces if piece is not None]
+        n_read = 0
+        if in_files and len(in_files) == len(wanted):
+            n_read, is_changed = read_as_known(in_files, [out for _, _, out, _ in wanted])
+            if is_changed:
+                self.rows.refuse(np.arange(len(self.rows)) == wanted[n_read][3], CHANGED)
+        for array, start, out, row in wanted[n_read:]:
+            self._read(array, start, out, row)
+
     def _read(self, array: Stored, start: int, out: Array, row: int) -> None:
         try:
             array.read(start, out)
@@ -168,14 +187,18 @@ def _aligned(n_bytes: int) -> int:
     return -(-n_bytes // 64) * 64
 
 
-def _place(array: Array | Stored) -> tuple[int, int]:
-    """Return where the array starts, and its kind of number.
-
-    The place is 0 if its numbers do not lie one after the other as loops need them.
-    """
+def _place(array: Array | Stored) -> int:
+    """Return where the array starts; 0 if its numbers do not lie one after the other as loops need them."""
     if not isinstance(array, np.ndarray):
-        return 0, KINDS[array.dtype.str[1:]]
-    about = array.__array_interface__  # all there is to know, in one step: models may have many small layers
-    address, type_name = about["data"][0], about["typestr"]
-    in_place = about["strides"] is None and address % array.itemsize == 0 and type_name[0] == NATIVE
-    return address if in_place else 0, KINDS[type_name[1:]]
+        return 0
+    flags = array.flags
+    is_ready = flags.c_contiguous and flags.aligned and array.dtype.isnative
+    return address_of(array) if is_ready else 0
+
+
+def address_of(array: Array) -> int:
+    """Return where a contiguous array starts. Every layer of every client is asked, and many are small."""
+    try:
+        return ctypes.addressof(FIRST_BYTE(array))
+    except (TypeError, ValueError):  # may not be written to, or is empty: NumPy tells, in four times as long
+        return int(array.__array_interface__["data"][0])

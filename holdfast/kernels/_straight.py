@@ -22,8 +22,8 @@ __all__ = ["NAME", "SIGNATURE", "Shape", "assembly"]
 
 NAME = "straight"
 #: The largest magnitude, where the rows' addresses are, how many bytes to skip in each row, the addresses of
-#: base and output from there on, how many columns (whole blocks), the votes that each needs, where the rows'
-#: weights are, and `Measures`.
+#: base and output from there on, how many columns (`LANES` at least; to be measured, whole blocks), the votes
+#: that each needs, where the rows' weights are, and `Measures`.
 SIGNATURE = ir.FunctionType(I64, [DOUBLE] + [I64] * (7 + len(Measures._fields)))
 IN_ONE_GO = 16  # comparators that LLVM may put in another order. Never changes a result
 MANY = 2  # times the registers: so many rows that it pays to say which are held. Never changes a result
@@ -67,11 +67,15 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
     go = IN_ONE_GO if shape.n_rows > n_registers else len(order) + 1
     held = on_stack(builder, ir.ArrayType(code.numbers, shape.n_rows))
     held.align = 64
-    with repeated(builder, builder.udiv(n_columns, I64(WIDTH))) as number:
+    last = builder.sub(builder.mul(n_columns, I64(code.size)), I64(n_bytes))
+    n_blocks = builder.udiv(builder.add(n_columns, I64(WIDTH - 1)), I64(WIDTH))
+    with repeated(builder, n_blocks) as number:
         block = builder.mul(number, I64(WIDTH * code.size))
         with repeated(builder, I64(WIDTH // code.n_lanes)) as step:
             inside = builder.mul(step, I64(n_bytes))
-            at = builder.add(block, inside)
+            following = builder.add(block, inside)
+            # What is left may fill no vector: the last one starts among columns that are done.
+            at = builder.select(builder.icmp_unsigned("<", following, last), following, last)
             columns = Columns(code, shape, rows, builder.add(skipped, at))
             if shape.has_base:
                 columns.base = code.load(builder.add(base, at))
@@ -86,7 +90,8 @@ def assembly(shape: Shape, *, n_bytes: int, n_registers: int) -> str:
                     for first in range(0, len(order), go):
                         columns.sort(order[first : first + go])
                         _pause(builder, n_columns, end)
-                made = columns.made(needed, n_kept)
+                n_again = builder.udiv(builder.sub(following, at), I64(code.size))
+                made = columns.made(needed, n_kept, n_again)
             code.store(made, builder.add(out, at))
             builder.store(code.larger_bits(builder.load(worst), columns.worst), worst)
             if room is not None:
@@ -156,13 +161,19 @@ class Columns:
         address = builder.load(builder.gep(self.rows, [I64(number)]))
         self.code.prefetch(builder.add(address, self.skipped))
 
-    def made(self, needed: Any, n_kept: Any) -> Any:
-        """Return the mean in the type of the rows, 0 where the mask does not keep it; count what it keeps."""
+    def made(self, needed: Any, n_kept: Any, n_again: Any) -> Any:
+        """Return the mean in the type of the rows, 0 where the mask does not keep it; count what it keeps.
+
+        The first columns, so many, were made and counted before.
+        """
         code, builder, mean = self.code, self.code.builder, self.mean()
         if self.shape.is_masked:
             is_kept = builder.icmp_signed(">=", code.magnitudes(self.signs), needed)
             mean = builder.select(is_kept, mean, every(code.doubles, 0.0))
-            builder.store(builder.sub(builder.load(n_kept), builder.sext(is_kept, code.counts)), n_kept)
+            again = code.splat(builder.trunc(n_again, I32), code.counts)
+            lanes = ir.Constant(code.counts, list(range(code.n_lanes)))
+            is_counted = builder.and_(is_kept, builder.icmp_signed(">=", lanes, again))
+            builder.store(builder.sub(builder.load(n_kept), builder.sext(is_counted, code.counts)), n_kept)
         return self.narrowed(mean)
 
     def narrowed(self, doubles: Any) -> Any:

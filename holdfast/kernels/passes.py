@@ -4,6 +4,7 @@ What a pass finds is whole numbers, which may be added in any order, and for eac
 float64, which are added in the order of the cells. So a pass can be cut anywhere between two cells.
 """
 
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.threads import in_order, n_threads
+from .._support.threads import for_each, in_order, n_threads
 from ..updates.rows import CELL, Rows
 from . import _direct
 from ._forms import FLOAT32, FLOAT64, MEAN, SUM, Election, Found, Plan, Source, Tally, Weighing
@@ -25,8 +26,8 @@ Array = NDArray[Any]
 
 #: Most cells that a thread works on before it comes back. Never changes a result.
 CELLS_PER_TASK = 16
-#: To start threads takes longer than to make an update of fewer values.
-FEW_VALUES = 1 << 20
+#: Of fewer values, one thread makes an update sooner than several that must be woken. Never changes a result.
+FEW_VALUES = 1 << 22
 #: Bytes that a task reads from files: long reads, but few enough to be worked on in the caches.
 READ_BYTES = 16 << 20
 #: Where the compiled loops are that make an update, and those that only count.
@@ -92,7 +93,7 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
     reader = Reader.of(rows)
     n_cells = -(-rows.dim // CELL)
     most = cells_at_once(rows, reader.is_in_place)
-    few = max(1, (16 << 20) // max(8 * int(np.prod(job.shape)), 1))  # and so should what it brings back
+    few = max(1, (16 << 20) // max(8 * math.prod(job.shape), 1))  # and so should what it brings back
     is_short = job.makes_update and len(rows) * rows.dim < FEW_VALUES
     n_workers = 1 if is_short else n_workers or n_threads()
     cells = max(1, min(most, few, -(-n_cells // (1 if is_short else 4 * n_threads()))))
@@ -109,7 +110,12 @@ def parts(rows: Rows, job: Job, out: Array | None = None, *, n_workers: int | No
         del copies  # not before: the source points into them
         return found
 
-    return in_order(task, range(0, rows.dim, cells * CELL), n_workers=n_workers)
+    starts = range(0, rows.dim, cells * CELL)
+    if is_short or not (job.makes_update and reader.is_in_place and rows.home is None):
+        return in_order(task, starts, n_workers=n_workers)
+    found: dict[int, Part] = {}  # little beside the rows, so it may wait until all is done
+    for_each(lambda start: found.update({start: task(start)}), starts)
+    return (found[start] for start in starts)
 
 
 def split_counts(counts: Array, n_rows: int) -> tuple[Array, Array, Array, Array, Array]:
@@ -124,7 +130,7 @@ def split_counts(counts: Array, n_rows: int) -> tuple[Array, Array, Array, Array
 
 @cache
 def _module(name: str) -> Any:
-    """Return a module of compiled loops, which is imported on first use."""
+    """Return a module of compiled loops, or of what compiles them, which is imported on first use."""
     return import_module(f".{name}", __package__)
 
 
@@ -145,23 +151,19 @@ def _straight_code(rows: Rows, job: Job, is_plain: bool) -> int:
         shape = _products_of(rows, job)
     if shape is None:
         return 0
-    from ._tiers import address_of
-
     at_once = is_plain and not _are_loaded("_sums" if job.loop == "gram" else "_columns")
-    return address_of(shape, n_values=len(rows) * rows.dim, at_once=at_once)
+    address: int = _module("_tiers").address_of(shape, n_values=len(rows) * rows.dim, at_once=at_once)
+    return address
 
 
 def _shape_of(rows: Rows, plan: Plan) -> Any:
     """Return what straight code there would be for the plan; None if there is none."""
-    from ._straight import Shape
-
     is_sum = plan.mode == SUM and plan.n_votes == 0 and plan.beside.size == 0
     if plan.n_used < len(rows) or (plan.mode != MEAN and not is_sum):
         return None
     n_trimmed = 0 if is_sum else plan.n_trimmed
-    return Shape(
-        len(rows), n_trimmed, _kind_of(rows), plan.n_votes > 0, _has_base(rows), plan.explain, is_sum
-    )
+    settings = n_trimmed, _kind_of(rows), plan.n_votes > 0, _has_base(rows), plan.explain, is_sum
+    return _module("_straight").Shape(len(rows), *settings)
 
 
 def _products_of(rows: Rows, job: Job) -> Any:

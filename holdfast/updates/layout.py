@@ -5,9 +5,11 @@ PyTorch nor JAX is imported here: whoever hands over a tensor has done so. bfloa
 know, is carried as its 16 bits (uint16).
 """
 
+import math
 import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate
 from numbers import Real
 from typing import Any
 
@@ -19,6 +21,7 @@ from ..errors import InputError
 __all__ = [
     "FLOATS",
     "PIECE",
+    "PLAIN",
     "Layer",
     "Layout",
     "NotFiniteError",
@@ -96,7 +99,7 @@ class Layer:
     @property
     def size(self) -> int:
         """How many numbers it holds."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def restored(self, values: Array) -> Any:
         """Return flat numbers in this layer's shape and type."""
@@ -142,7 +145,7 @@ class Layout:
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Where each layer starts in the flat update, and where the last one ends."""
-        return (0, *(int(end) for end in np.cumsum([layer.size for layer in self.layers])))
+        return (0, *accumulate(layer.size for layer in self.layers))
 
     @property
     def dim(self) -> int:

@@ -5,9 +5,24 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Places", "Stored", "flat_piece", "part_of", "taken"]
+__all__ = ["InFile", "Places", "Stored", "flat_piece", "part_of", "taken"]
 
 Array = NDArray[Any]
+
+
+class InFile(NamedTuple):
+    """Where numbers lie in an open file, and the checksums that are known of the cells they fill.
+
+    They are at `place` and after it in an update, in a layer that goes from `first` to `last`.
+    """
+
+    file: int  # its descriptor
+    at: int  # in bytes, from the start of the file
+    place: int = 0
+    first: int = 0
+    last: int = 0
+    known: NDArray[np.uint64] | None = None  # None: nothing is to be compared
+    key: Any = None  # of the checksums
 
 
 class Stored(Protocol):
@@ -22,6 +37,10 @@ class Stored(Protocol):
 
     def part(self, piece: slice) -> "Stored":
         """Return a piece of it, in flat order."""
+        ...
+
+    def in_file(self, start: int, size: int) -> InFile | None:
+        """Return where so many numbers from `start` on lie; None if only `read` can read them."""
         ...
 
 

@@ -14,9 +14,9 @@ from .._support.threads import for_each
 from ..kernels import whole
 from ..kernels.splits import best_split, leading_directions
 from ..kernels.whole import Placed, Wholes
+from .verdicts import N_SEARCHED
 
 __all__ = [
-    "N_SEARCHED",
     "Faction",
     "Known",
     "factions_in",
@@ -36,8 +36,6 @@ N_FOR_DIRECTIONS = 512
 LEAST, LEAST_SHARE = 3, 0.08
 #: Factions are looked for one after the other, while they are at least this strong, in nats.
 N_FACTIONS, WORTHWHILE = 5, 7.0
-#: Fewer clients are not searched.
-N_SEARCHED = 10
 #: Directions that most clients of a skewed federation share; found without a quarter, tried on it.
 N_SHARED, N_FOLDS = 8, 4
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from .._support.counting import check_whole
 from ..errors import InputError
-from .crowds import N_SEARCHED, NOISE, NOISE_AT
+from .crowds import NOISE, NOISE_AT
+from .verdicts import N_SEARCHED
 
 __all__ = ["chance_of_false_alarm", "evidence_needed", "in_common_units", "rounds_until_seen"]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,10 +16,10 @@ from ..errors import InputError
 from ..kernels.whole import Placed
 from ..updates.rows import rows_of
 from ..updates.samples import sample_of
-from .crowds import N_SEARCHED, Faction, Known, factions_in, map_of, shared_part
+from .crowds import Faction, Known, factions_in, map_of, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
 from .memory import N_REMEMBERED, ClientMemory, with_round
-from .verdicts import Standing, Verdict, Verdicts
+from .verdicts import N_SEARCHED, Standing, Verdict, Verdicts
 
 __all__ = ["Watched", "factions", "watch"]
 
@@ -47,6 +48,7 @@ class Watched:
     verdicts: Verdicts
     silenced: Mapping[int, str] = field(default_factory=dict)  # [row] the reason
     holds: bool = False  # nothing is applied in this round
+    n_left: int | None = None  # of such rounds, about, if that can be told
     rewinds: bool = False  # the model goes back to its start
     may_rewind: bool = False  # the model at the start has to be kept
 
@@ -82,10 +84,11 @@ def factions(
     while it lasts. The mode "report" names the same clients as "expel" does, as suspected since that round,
     and changes nothing.
 
-    Before anything is applied there is a `hearing`, until clients were heard so often on average; who comes
-    later has no say the first time. Should three or more be expelled at once in the first `rewind` rounds
-    after it, the model goes back to its start, because nobody undoes what they have planted. Clients beyond
-    `most_clients` are forgotten, those first that were not heard for longest.
+    Before anything is applied there is a `hearing`, until clients were heard so often on average, or those
+    present twice as often; who comes later has no say the first time. Should three or more be expelled at
+    once in the first `rewind` rounds after it, the model goes back to its start, because nobody undoes what
+    they have planted. Clients beyond `most_clients` are forgotten, those first that were not heard for
+    longest.
 
     >>> rng = np.random.default_rng(0)
     >>> own, plot, state = rng.normal(size=(30, 500)), rng.normal(size=500), None
@@ -115,7 +118,7 @@ def factions(
     looked, shared, known = _looked(told, names)
     after = _judged(looked, needed)
     acts = mode != "report"
-    holds = acts and not _was_heard(after, hearing)
+    holds = acts and not _was_heard(after, names, hearing)
     n_new = int((after.since == after.round).sum())
     may_rewind = acts and not holds and after.n_open < rewind and after.n_rewinds < N_REWINDS
     rewinds = may_rewind and after.n_applied > 0 and n_new >= N_TO_REWIND
@@ -136,7 +139,8 @@ def factions(
     silenced = _silenced(after, names, hearing) if acts else {}
     if mode == "wary":
         silenced = _doubted(after, names, suspected) | silenced
-    return Watched(after, verdicts, silenced, holds, rewinds, may_rewind)
+    n_left = _rounds_left(after, names, hearing) if holds else None
+    return Watched(after, verdicts, silenced, holds, n_left, rewinds, may_rewind)
 
 
 def _check(hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:
@@ -149,11 +153,23 @@ def _check(hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:
     check_whole("most_clients", most_clients, at_least=N_SEARCHED)
 
 
-def _was_heard(memory: ClientMemory, hearing: float) -> bool:
-    """Return whether clients were heard often enough for anything to be applied."""
+def _was_heard(memory: ClientMemory, names: Sequence[Name], hearing: float) -> bool:
+    """Return whether clients were heard often enough for anything to be applied.
+
+    It ends, too, when those present were heard twice as often: whoever comes under a new name in every round
+    lowers the mean of all, and must not keep the model from learning.
+    """
     if hearing == 0 or memory.n_open:
         return True
-    return memory.round >= N_BEFORE_LOOKING and float(memory.heard.mean()) >= hearing
+    here = [memory.positions[name] for name in names]
+    is_enough = memory.heard.mean() >= hearing or memory.heard[here].mean() >= 2 * hearing
+    return memory.round >= N_BEFORE_LOOKING and bool(is_enough)
+
+
+def _rounds_left(memory: ClientMemory, names: Sequence[Name], hearing: float) -> int:
+    """Return how many more rounds the hearing takes if nobody new comes, and as many as now take part."""
+    n_missing = hearing * memory.n_clients - float(memory.heard.sum())
+    return max(N_BEFORE_LOOKING - memory.round, ceil(n_missing / len(names)), 1)
 
 
 def _silenced(memory: ClientMemory, names: Sequence[Name], hearing: float) -> dict[int, str]:

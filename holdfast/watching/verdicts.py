@@ -4,7 +4,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["Standing", "Verdict", "Verdicts"]
+from .._support.counting import counted
+
+__all__ = ["N_SEARCHED", "Standing", "Verdict", "Verdicts"]
+
+#: Fewer clients are not searched for factions.
+N_SEARCHED = 10
 
 Standing = Literal["clear", "too early to tell", "suspected", "expelled"]
 
@@ -78,6 +83,18 @@ class Verdicts:
         """Those whom the watch named in this very round."""
         return tuple(verdict for verdict in self.clients if verdict.since == self.round)
 
+    @property
+    def blind(self) -> str:
+        """Why the watch looks for nobody; empty if it does look, once the first rounds are over.
+
+        >>> Verdicts(9, (Verdict("ann", "too early to tell", heard=9),)).blind
+        'the watch looks for nobody: it has heard 1 client, and needs 10'
+        """
+        if len(self.clients) >= N_SEARCHED or any(one.standing != "too early to tell" for one in self):
+            return ""
+        heard = counted(len(self.clients), "client")
+        return f"the watch looks for nobody: it has heard {heard}, and needs {N_SEARCHED}"
+
     def __str__(self) -> str:
         """Return a summary, and a line for each client that does not stand clear."""
         counts = f"{len(self.of('expelled'))} expelled, {len(self.of('suspected'))} suspected"
@@ -85,7 +102,12 @@ class Verdicts:
         summary = f"round {self.round}: {len(self.clients)} clients heard, {counts}"
         lines = [summary + (f", {early} too early to tell" if early else "")]
         if self.hearing:
-            lines.append("  hearing: nothing is applied until all were heard")
+            often = sum(one.heard for one in self.clients) / max(1, len(self.clients))
+            lines.append(
+                f"  hearing: nothing is applied yet; clients were heard {often:.1f} times on average"
+            )
+        if self.blind:
+            lines.append(f"  {self.blind}")
         if self.rewound:
             lines.append("  the model went back to its start, from before those now expelled had a say")
         lines += [f"  {one}" for one in self.clients if one.standing in ("expelled", "suspected")]

@@ -68,6 +68,21 @@ def test_the_caller_and_its_helpers_work_at_once_and_helpers_are_kept(monkeypatc
     assert threading.current_thread() in workers
 
 
+def test_whoever_is_free_takes_the_next_item(monkeypatch):
+    monkeypatch.setenv("HOLDFAST_THREADS", "2")
+    others_are_done, done = threading.Event(), []
+
+    def work(item):
+        if item == 0:
+            assert others_are_done.wait(20)
+        done.append(item)
+        if len(done) == 5:
+            others_are_done.set()
+
+    for_each(work, range(6))
+    assert done == [1, 2, 3, 4, 5, 0]
+
+
 def test_work_of_a_helper_is_not_dealt_out_again(monkeypatch):
     monkeypatch.setenv("HOLDFAST_THREADS", "3")
     found = []

@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from holdfast.kernels.digests import WORDS, Key, are_as_known
+from holdfast.kernels.digests import WORDS, Key, are_as_known, read_as_known
+from holdfast.updates.pieces import InFile
 from holdfast.updates.rows import CELL
 
 
@@ -81,3 +82,35 @@ def test_a_cell_that_is_read_in_part_is_left_out():
 
 def test_keys_are_drawn_anew():
     assert digest(np.ones(9), Key.new()) != digest(np.ones(9), Key.new())
+
+
+def test_files_are_read_and_compared_in_one_go(tmp_path):
+    key, size, start = Key.new(), CELL + 1000, 24
+    sent = np.random.default_rng(0).normal(size=(4, size)).astype(np.float32)
+    for name, row in enumerate(sent):
+        (tmp_path / str(name)).write_bytes(bytes(start) + row.tobytes())
+    files = [open(tmp_path / str(name), "rb") for name in range(4)]  # noqa: SIM115
+    known = np.zeros((3, 2), np.uint64)
+    watched = [
+        InFile(file.fileno(), start, 0, 0, size, own, key) for file, own in zip(files[:3], known, strict=True)
+    ]
+    pieces, found = [*watched, InFile(files[3].fileno(), start)], np.zeros_like(sent)
+
+    assert read_as_known(pieces, list(found)) == (4, False)
+    np.testing.assert_array_equal(found, sent)
+    for own, row in zip(known, sent[:3], strict=True):
+        assert own.all()
+        assert are_as_known(row, 0, first=0, last=size, known=own.copy(), key=key)
+
+    (tmp_path / "3").write_bytes(bytes(start) + sent[0].tobytes())  # of the server's own, nothing is known
+    assert read_as_known(pieces, list(found)) == (4, False)
+    np.testing.assert_array_equal(found[3], sent[0])
+    with open(tmp_path / "2", "r+b") as file:
+        file.truncate(start + 4 * size - 1)
+    assert read_as_known(pieces, list(found)) == (2, False)
+    with open(tmp_path / "1", "r+b") as file:
+        file.seek(start + 4 * CELL)
+        file.write(b"?")
+    assert read_as_known(pieces, list(found)) == (1, True)
+    for file in files:
+        file.close()

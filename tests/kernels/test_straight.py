@@ -15,7 +15,7 @@ from holdfast.defending.screening import fitting
 from holdfast.errors import NonFiniteError
 from holdfast.kernels import _tiers, passes
 from holdfast.kernels._blocks import WIDTH
-from holdfast.kernels._forms import FLOAT32, FLOAT64
+from holdfast.kernels._forms import FLOAT32, FLOAT64, LANES
 from holdfast.kernels._straight import Shape, assembly
 from holdfast.updates import rows_of
 from holdfast.updates.rows import CELL
@@ -67,7 +67,7 @@ def assert_equal(plain, straight):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(
     n=st.integers(1, 24),
-    dim=st.integers(WIDTH, 3 * WIDTH),
+    dim=st.integers(1, 3 * WIDTH),
     seed=st.integers(0, 2**20),
     k=st.integers(0, 12),
     votes=st.integers(0, 25),
@@ -85,6 +85,14 @@ def test_straight_code_has_the_bits_of_the_loops(registers, dtype, n, dim, seed,
         patch.setattr(_tiers, "registers_of", lambda features: registers)
         found = both(rows, k, votes)
     assert_same(*found)
+
+
+@pytest.mark.parametrize("dim", range(LANES, LANES + WIDTH + 2))
+def test_columns_that_fill_no_block_are_counted_once(dim):
+    rows = rows_of(np.random.default_rng(dim).normal(size=(5, dim)).astype(np.float32))
+    plain, *others = both(rows, 1, 3)
+    assert_same(plain, *others)
+    assert 0 < plain.n_kept < dim
 
 
 @pytest.mark.parametrize("n", [2, 3, 33, 50, 101, 200])

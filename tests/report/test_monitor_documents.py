@@ -12,7 +12,7 @@ from holdfast.errors import InputError
 from holdfast.ledger import ClientEntry, Ledger, RoundEntry, open_ledger
 from holdfast.report.monitor import write_monitor_page
 from holdfast.report.monitor.source import LedgerSource
-from holdfast.report.monitor.words import banner, next_steps
+from holdfast.report.monitor.words import _found, banner, next_steps
 
 from .conftest import HOSTILE
 from .ledgers import ATTACKERS, HONEST, Federation
@@ -58,10 +58,19 @@ def test_while_the_server_listens_that_is_said(federation):
 
 
 def test_an_honest_federation_is_clear(tmp_path):
-    federation = Federation(tmp_path / "federation.db", attackers=())
+    federation = Federation(tmp_path / "federation.db", attackers=(), honest=(*HONEST, "x", "y", "z"))
     federation.round(4)
     said = LedgerSource(federation.path).document()["banner"]
     assert (said["level"], said["further"]) == ("clear", [])
+
+
+def test_a_watch_that_looks_for_nobody_does_not_say_that_all_are_clear():
+    clients = [{"standing": "too early to tell", "since": None, "faction": None}] * 9
+    assert _found(clients, [{}], "node") == (
+        "unwatched",
+        "The watch looks for nobody: it needs 10, and has heard 9 nodes.",
+    )
+    assert _found([*clients, *clients], [{}], "node")[0] == "clear"
 
 
 def test_without_a_watch_nobody_is_said_to_be_clear(tmp_path):

@@ -163,6 +163,25 @@ def test_a_wary_watch_silences_at_most_half():
         assert len(watched.silenced) <= 15
 
 
+def test_those_who_come_under_new_names_in_every_round_do_not_keep_a_hearing_open():
+    federation = Federation(n=40)
+    rounds = [
+        (federation.updates(), [*range(20), *range(20 * number, 20 * number + 20)]) for number in range(1, 12)
+    ]
+    holds = [watched.holds for watched in told(rounds)]
+    assert holds == [True] * 6 + [False] * 5  # then half of those present were heard seven times
+
+
+def test_a_hearing_says_how_many_rounds_are_left():
+    said = told(some_clients(Federation(n=40), 10, 12), factions(hearing=2))
+    left = [watched.n_left for watched in said]
+    n_held = sum(watched.holds for watched in said)
+    assert left[n_held - 1] == 1
+    assert left[n_held:] == [None] * (12 - n_held)
+    assert all(a >= 1 for a in left[:n_held])
+    assert told(all_clients(Federation(), 1), factions(hearing=6))[0].n_left == 5
+
+
 @pytest.mark.parametrize("hearing", [0, 1, 2.5, 6])
 def test_a_hearing_lasts_until_clients_were_heard_so_often_on_average(hearing):
     holds = [watched.holds for watched in told(all_clients(Federation()), factions(hearing=hearing))]
@@ -231,6 +250,11 @@ def test_a_few_clients_are_listened_to_and_nobody_is_judged(n):
     said = told(all_clients(Federation(n=n, n_plotters=n // 3, push=5.0)), factions(hearing=0))
     assert not any(expelled(watched) or watched.holds for watched in said)
     assert len(said[-1].verdicts.clients) == n
+    assert f"looks for nobody: it has heard {n} client" in str(said[-1].verdicts)
+
+
+def test_with_enough_clients_nothing_is_said_of_their_number():
+    assert "looks for nobody" not in str(told(all_clients(Federation(n=10), 4))[-1].verdicts)
 
 
 @pytest.mark.parametrize("n_per_round", [1, 2, 3, 4])

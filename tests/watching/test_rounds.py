@@ -338,7 +338,8 @@ def test_plotters_found_in_the_hearing_never_reach_the_model():
 
 
 @pytest.mark.parametrize(
-    ("n", "says"), [(3, "fewer than 4 clients at a time cannot be"), (4, "all were heard")]
+    ("n", "says"),
+    [(3, "fewer than 4 clients at a time cannot be"), (4, "all were heard, for about 2 more rounds")],
 )
 def test_rounds_too_small_to_be_heard_say_so(n, says, caplog):
     models = {name: np.ones(5, np.float32) for name in IDS[:n]}

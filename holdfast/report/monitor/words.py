@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..._support.printable import printable
+from ...watching.verdicts import N_SEARCHED
 from ..kit import counted, percent
 
 __all__ = ["argument_of", "banner", "is_kept_out", "name_of", "names_of", "next_steps"]
@@ -133,6 +134,8 @@ def _found(clients: Sequence[Row], rounds: Sequence[Row], thing: str) -> tuple[s
         )
     if not set(by_standing) - {None}:
         return "unwatched", f"No watch looks for attackers among the {n}: only the rule defends."
+    if len(clients) < N_SEARCHED and set(by_standing) == {"too early to tell"}:
+        return "unwatched", f"The watch looks for nobody: it needs {N_SEARCHED}, and has heard {n}."
     return "clear", f"Nobody stands apart: none of the {n} is suspected."
 
 
@@ -164,8 +167,9 @@ def _since(accused: Sequence[Row]) -> str:
 
 
 def _who(clients: Sequence[Row], level: str) -> list[str]:
+    """Return who the accused are, if anybody is."""
     names = [name_of(one["id"]) for one in clients if one["standing"] == level]
-    if not names:
+    if level == "clear" or not names:
         return []
     return [f"{'It is' if len(names) == 1 else 'They are'} {_listed(names)}."]
 
