@@ -433,7 +433,7 @@ def test_without_a_generator_a_rule_draws_afresh():
     assert not np.array_equal(first, second)
     first, second = (defend(sent, weak_dp, rng=same(3)).update for _ in range(2))
     np.testing.assert_array_equal(first, second)
-    assert defend({i: row for i, row in enumerate(sent)}, flame, like=np.zeros(3)).diagnostics.aggregated
+    assert defend(dict(enumerate(sent)), flame, like=np.zeros(3)).diagnostics.aggregated
 
 
 def test_diagnostics_name_the_clients_by_their_ids():

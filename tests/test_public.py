@@ -26,7 +26,7 @@ def test_what_is_not_public_is_an_attribute_error():
 
 
 def test_a_rule_that_is_not_here_says_where_it_is():
-    with pytest.raises(ImportError, match="from holdfast.aggregators import bulyan"):
+    with pytest.raises(ImportError, match=r"from holdfast\.aggregators import bulyan"):
         from holdfast import bulyan  # noqa: F401
 
 

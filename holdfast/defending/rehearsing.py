@@ -1,4 +1,4 @@
-"""A rehearsal: rule and watch run once on made-up rows, so that a wrong setting fails before anybody trains."""
+"""A rehearsal: rule and watch run once on made-up rows: a wrong setting fails before anybody trains."""
 
 from functools import lru_cache
 from typing import Any

@@ -48,7 +48,8 @@ def check_place(path: Path) -> None:
 def held_already(path: Path) -> str:
     """Return why a training cannot start anew over a checkpoint, and what to do."""
     try:
-        found = f"holds a training after round {int(read_arrays(path)['round'])}: pass resume=True to go on, or"
+        number = int(read_arrays(path)["round"])
+        found = f"holds a training after round {number}: pass resume=True to go on, or"
     except (HoldfastError, *UNREADABLE):
         found = "is there already, and is no checkpoint that can be read:"
     return f"checkpoint={str(path)!r} {found} move it away to start anew"

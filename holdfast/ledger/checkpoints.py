@@ -108,9 +108,9 @@ def _why_not(ledger: Ledger, checkpoint: Path, round: int) -> str:
     undone = [one["undone"] for one in rows if one["round"] == round and one["undone"] is not None]
     if undone:
         return (
-            f"round {round} of {ledger.path} is undone ({undone[-1]}), and no longer counts; its checkpoint is kept"
-            f" as {checkpoint}. To train on from it, copy it, and start with resume=True, checkpoint= the copy"
-            " and a ledger of its own"
+            f"round {round} of {ledger.path} is undone ({undone[-1]}) and no longer counts; its checkpoint is"
+            f" kept as {checkpoint}. To train on from it, copy it, and start with resume=True, the copy as"
+            " checkpoint=, and another ledger"
         )
     last = max((one["round"] for one in rows if one["undone"] is None), default=0)
     return f"{ledger.path} has no round {round}; its last one is {last}"

@@ -44,11 +44,9 @@ def model_hash(model: Any) -> str:
 
 def _parts(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield the arrays of a model, each with its name."""
-    if isinstance(model, Mapping):
-        named = [(str(name), part) for name, part in model.items()]
-    else:
-        named = [(str(i), part) for i, part in enumerate(model if isinstance(model, list | tuple) else [model])]
-    for name, part in named:
+    layers = model if isinstance(model, list | tuple) else [model]
+    named = model.items() if isinstance(model, Mapping) else enumerate(layers)
+    for name, part in ((str(name), part) for name, part in named):
         tree = Tree.of(part)
         if tree.kind is None:
             yield name, part

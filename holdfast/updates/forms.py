@@ -53,9 +53,9 @@ def patterns_in(buffers: Iterable[str], names: Sequence[str]) -> tuple[str, ...]
             continue
         near = any(is_named(name, [f"*{pattern}*"]) for name in names)
         raise InputError(
-            f"buffers: no array of the model is named {pattern!r}; "
-            + (f"did you mean '*{pattern}*'? " if near else "")
-            + f"There are: {', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}"
+            f"buffers: no array of the model is named {pattern!r}"
+            + (f"; did you mean '*{pattern}*'?" if near else ".")
+            + f" There are: {', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}"
         )
     return patterns
 

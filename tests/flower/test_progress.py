@@ -92,7 +92,8 @@ def test_without_resume_a_checkpoint_is_never_overwritten(tmp_path):
     path, federation = tmp_path / "training.npz", Federation()
     run(Robust(invariant, checkpoint=path), 2)
     held = path.read_bytes()
-    with pytest.raises(InputError, match="holds a training after round 2: pass resume=True to go on, or move it"):
+    told = "holds a training after round 2: pass resume=True to go on, or move it away"
+    with pytest.raises(InputError, match=told):
         Robust(invariant, checkpoint=path).start(federation, record(model()), num_rounds=1)
     assert path.read_bytes() == held
     assert not federation.sent

@@ -271,7 +271,7 @@ def test_a_model_that_can_be_defended_can_be_recorded(ledger):
         {"heads": [torch.ones(2, dtype=torch.bfloat16), torch.ones(3)]},
     ]
     for number, base in enumerate(bases, 1):
-        result = defend({name: base for name in "abc"}, median, base=base)
+        result = defend(dict.fromkeys("abc", base), median, base=base)
         entry = record_round(ledger, result, round=number, rule=median, base=base)
         assert entry.model_before == entry.model_after == model_hash(base)
     bits = brain.detach().view(torch.uint16).numpy()

@@ -198,9 +198,7 @@ def expected(result, name):
 
 
 def test_tensorboard_gets_every_number_and_a_second_time_replaces_the_first(tmp_path):
-    pytest.importorskip(
-        "tensorboard", reason="tensorboard is not installed (pip install '.[tensorboard]')"
-    )
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed (pip install '.[tensorboard]')")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     run = watched_run()
@@ -308,7 +306,9 @@ def test_no_tracker_is_imported_unless_asked_for():
 
 def test_a_tracker_that_is_not_installed_names_what_to_install(monkeypatch):
     monkeypatch.setattr("holdfast.runs.tracking.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"mlflow is not installed; in a checkout: pip install '\.\[mlflow\]'"):
+    with pytest.raises(
+        InputError, match=r"mlflow is not installed; in a checkout: pip install '\.\[mlflow\]'"
+    ):
         tracker_named("mlflow")
 
 
@@ -319,9 +319,7 @@ def holdfast_run(*words):
 
 
 def test_the_command_tracks_a_run(tmp_path):
-    pytest.importorskip(
-        "tensorboard", reason="tensorboard is not installed (pip install '.[tensorboard]')"
-    )
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed (pip install '.[tensorboard]')")
     numbers = ["--rounds=2", "--clients=12", "--per-round=6", "--set=n_train=600", "--set=n_test=100"]
     place = ["--out", tmp_path / "results", "--report", tmp_path / "run.html"]
     done = holdfast_run(*numbers, *place, "--track", f"tensorboard:{tmp_path}/b")

@@ -253,9 +253,9 @@ def test_a_base_of_tensors_that_no_rule_reads_is_told_of_by_name():
 
 def test_a_pattern_of_buffers_that_names_nothing_is_refused():
     base = {"bn.running_mean": np.ones(2), "w": np.ones(2)}
-    with pytest.raises(InputError, match=r"named 'running_mean'; did you mean '\*running_mean\*'\? There are: "):
+    with pytest.raises(InputError, match=r"named 'running_mean'; did you mean '\*running_mean\*'\? There"):
         defend([base] * 3, RULE, base=base, buffers="running_mean")
-    with pytest.raises(InputError, match="no array of the model is named 'ema'; There are: 'bn.running_mean', 'w'"):
+    with pytest.raises(InputError, match=r"is named 'ema'\. There are: 'bn\.running_mean', 'w'"):
         defend([base] * 3, RULE, base=base, buffers=[*BUFFERS, "ema"])
     sent = [{**base, "bn.running_mean": np.full(2, x)} for x in (2.0, 3.0, 9.0)]
     assert defend(sent, RULE, base=base, buffers="*running_mean").model["bn.running_mean"].tolist() == [3, 3]
