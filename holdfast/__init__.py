@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .aggregators.and_mask import and_mask
     from .aggregators.centered_clipping import centered_clipping
     from .aggregators.fedavg import fedavg
+    from .aggregators.flame import flame
     from .aggregators.fltrust import fltrust
     from .aggregators.invariant import invariant
     from .aggregators.krum import krum
@@ -51,6 +52,7 @@ __all__ = [
     "defend",
     "factions",
     "fedavg",
+    "flame",
     "fltrust",
     "invariant",
     "krum",
@@ -89,6 +91,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name not in __all__:
+        if not name.startswith("_") and name in import_module(f"{__name__}.aggregators").__all__:
+            # An AttributeError would not be shown to whoever writes `from holdfast import ...`.
+            raise ImportError(f"{name} is not in holdfast itself: from holdfast.aggregators import {name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'aggregators')}"), name)
     globals()[name] = value

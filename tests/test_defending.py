@@ -10,6 +10,7 @@ from holdfast import (
     defend,
     factions,
     fedavg,
+    flame,
     fltrust,
     invariant,
     krum,
@@ -21,8 +22,10 @@ from holdfast import (
     trimmed_mean,
     weak_dp,
 )
+from holdfast.aggregators import cached
 from holdfast.aggregators.sparsefed import SparseFedState
-from holdfast.core import Memory
+from holdfast.core import Memory, bind
+from holdfast.defending.rehearsing import rehearse
 from holdfast.updates import rows_of
 from holdfast.updates.counts import MAX_EXAMPLES
 
@@ -208,7 +211,7 @@ def test_a_bad_row_is_dropped_by_its_own_name_from_within_a_selection():
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_half_precision_result_that_is_not_finite_does_not_reach_the_model(bad):
-    torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 
     def broken(updates):
         return Aggregate(torch.full((6,), bad, dtype=torch.bfloat16))
@@ -360,7 +363,7 @@ def test_screen_says_who_was_dropped_and_why():
         (lambda: defend(np.ones((2, 3)), invariant(tau=2)), r"tau.* must be in \[0, 1\]"),
         (lambda: defend(np.ones((2, 3)), fltrust), "fltrust needs reference="),
         (lambda: defend(np.ones((2, 3)), fltrust, reference=np.ones(4)), "reference must have the form"),
-        (lambda: defend(np.ones((2, 3)), weak_dp), "weak_dp needs rng="),
+        (lambda: weak_dp(np.ones((2, 3))), "weak_dp needs rng="),
         (lambda: defend(np.ones((2, 3)), krum), "krum needs n_malicious"),
         (lambda: defend(np.ones((2, 3)), "invariant"), "a rule is a function"),
         (lambda: defend(np.ones((2, 3)), weak_dp, rng=7), "rng must be a numpy Generator"),
@@ -377,6 +380,8 @@ def test_screen_says_who_was_dropped_and_why():
         (lambda: defend(np.ones((2, 3)), fedavg, like=np.ones(3), base=np.ones(3)), "not both"),
         (lambda: defend(np.ones((2, 3)), fedavg, state=3), "state must be the state of the last round"),
         (lambda: defend(np.ones((2, 3)), fedavg, min_clients=0), "min_clients must be a whole number"),
+        (lambda: defend(np.ones((2, 3)), fedavg, pardoned="3"), "pardoned must hold clients' ids, such as"),
+        (lambda: defend(np.ones((2, 3)), fedavg, pardoned=3), r"such as \[3\]; got 3"),
         (
             lambda: defend(np.ones((2, 3)), fedavg, base=np.array([0, np.nan, 0])),
             "base, the global model, holds",
@@ -386,6 +391,49 @@ def test_screen_says_who_was_dropped_and_why():
 def test_what_the_caller_sets_wrongly_raises(call, says):
     with pytest.raises(InputError, match=says):
         call()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"rule": invariant(alpha=0.5)}, "alpha, the share trimmed"),
+        ({"rule": fltrust}, "fltrust needs reference="),
+        ({"rule": median, "watch": factions(false_alarms=5)}, "false_alarms"),
+    ],
+)
+def test_what_is_set_wrongly_is_told_of_before_a_hearing(given, says):
+    with pytest.raises(InputError, match=says):
+        defend(np.ones((12, 3)), clients=range(12), **{"watch": factions(), **given})
+
+
+@every_rule
+def test_every_rule_can_be_rehearsed(rule):
+    rehearse(rule)
+
+
+def test_a_rehearsal_leaves_functions_of_the_users_own_alone():
+    def mine(updates):
+        raise AssertionError("called with rows that nobody has sent")
+
+    rehearse(bind(mine))
+    rehearse(cached(rule=mine))
+    with pytest.raises(InputError, match="tau"):
+        rehearse(cached(rule=invariant(tau=3)))
+    rehearse(krum(n_malicious=10**9))  # how many clients come is seen in the round
+
+
+def test_a_rehearsal_writes_nothing(tmp_path):
+    rehearse(cached(rule=median, folder=str(tmp_path / "momenta")))
+    assert not [*tmp_path.iterdir()]
+
+
+def test_without_a_generator_a_rule_draws_afresh():
+    sent, same = np.ones((5, 3)), np.random.default_rng
+    first, second = (defend(sent, weak_dp).update for _ in range(2))
+    assert not np.array_equal(first, second)
+    first, second = (defend(sent, weak_dp, rng=same(3)).update for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert defend(dict(enumerate(sent)), flame, like=np.zeros(3)).diagnostics.aggregated
 
 
 def test_diagnostics_name_the_clients_by_their_ids():
@@ -449,3 +497,10 @@ def test_whom_an_operator_has_pardoned_keeps_its_say_whatever_the_watch_finds():
     spared = found["c0",]
     assert (spared.verdicts.of("expelled"), spared.verdicts.of("suspected")) == (("c1", "c2", "c3"), ("c0",))
     assert "c0" in spared.diagnostics.clients
+
+
+def test_a_pardon_under_an_id_that_only_looks_alike_is_told_of(caplog):
+    given = {"like": np.zeros(3), "watch": factions(), "clients": range(12)}
+    notes = defend(np.ones((12, 3)), median, pardoned=["3", 4, "absent"], **given).diagnostics.notes
+    assert [note for note in notes if "pardoned" in note] == ["pardoned holds '3', and the client's id is 3"]
+    assert "pardoned holds '3'" in caplog.text

@@ -73,7 +73,7 @@ def test_every_state_of_it_prints():
     text = str(
         Diagnostics(rule="krum", clients=(), aggregated=False, dropped=(Dropped(1, "late"),), notes=("why",))
     )
-    assert "krum: 0 clients left, 1 dropped" in text
+    assert "krum: nothing aggregated, 1 dropped" in text
     assert "client 1: late" in text
     assert "why" in text
     empty = Diagnostics(rule="krum", clients=(0,), consistency=np.zeros(2, dtype=np.int64))

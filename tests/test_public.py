@@ -1,12 +1,15 @@
 """What a user sees after `import holdfast`."""
 
 import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import holdfast
+from holdfast import aggregators
 
 
 def test_everything_public_is_there_and_documented():
@@ -20,6 +23,21 @@ def test_everything_public_is_there_and_documented():
 def test_what_is_not_public_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'invariante'"):
         holdfast.invariante  # noqa: B018
+
+
+def test_a_rule_that_is_not_here_says_where_it_is():
+    with pytest.raises(ImportError, match=r"from holdfast\.aggregators import bulyan"):
+        from holdfast import bulyan  # noqa: F401
+
+
+def test_every_rule_that_the_readme_recommends_is_here():
+    page = Path(holdfast.__file__).parents[1] / "README.md"
+    if not page.exists():
+        pytest.skip("no README beside the package")
+    section = page.read_text().partition("## Which defence to take")[2].partition("\n## ")[0]
+    table = "\n".join(line for line in section.splitlines() if line.startswith("|"))
+    named = {name for name in re.findall(r"`(?:watch=)?(\w+)", table) if hasattr(aggregators, name)}
+    assert {"flame", "krum_trimmed_mean", "fedavg"} <= named <= {*holdfast.__all__}
 
 
 def run(code):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 
 from holdfast.cli.commands import app
 from holdfast.lab.data.store import entry_named

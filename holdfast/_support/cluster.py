@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import InputError
+from .extras import install
 
 __all__ = ["connected"]
 
@@ -25,7 +26,7 @@ def connected(address: str) -> Iterator[int]:
     try:
         import ray
     except ImportError:
-        raise InputError("workers on Ray need the package: pip install 'holdfast-fl[ray]'") from None
+        raise InputError(f"workers on Ray need the package; {install('ray')}") from None
     is_ours = not ray.is_initialized()
     if is_ours:
         try:

@@ -3,6 +3,8 @@
 import io
 import sys
 
+from .._support.extras import install
+
 __all__ = ["main"]
 
 
@@ -16,7 +18,7 @@ def main() -> None:
         package = (error.name or "").partition(".")[0]
         if package not in ("rich", "typer"):
             raise
-        sys.exit(f"The holdfast command needs {package}: pip install 'holdfast-fl[cli]'")
+        sys.exit(f"The holdfast command needs {package}; {install('cli')}")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what its encoding lacks is escaped, not an error
             stream.reconfigure(errors="backslashreplace")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from .._support.extras import install
 from .._support.writable import check_writable_folder
 from . import options
 from .making import rounds_shown
@@ -101,7 +102,7 @@ def compare_command(
     for file in files:
         typer.echo(f"Written: {file}")
     if not files:
-        typer.echo("For a page and figures: pip install 'holdfast-fl[report]'")
+        typer.echo(f"For a page and figures, {install('report')}")
     show_conclusion(found.conclusion, Console(highlight=False))
 
 

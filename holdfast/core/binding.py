@@ -25,6 +25,9 @@ __all__ = ["Bound", "Rule", "Watch", "bind", "rule"]
 
 R = TypeVar("R")
 
+#: What to take in a role, for whoever has given something else.
+EXAMPLES = {"rule": "holdfast.krum_trimmed_mean(n_malicious=2)", "watch": "holdfast.factions()"}
+
 
 @dataclass(frozen=True, repr=False)
 class Bound(Generic[R]):
@@ -53,15 +56,10 @@ class Bound(Generic[R]):
             if name not in known:
                 raise InputError(f"{name!r} is not an input of a {self.role}; {nearest(name, known)}")
         self.check_complete()
+        self.check_given(inputs)
         wanted = {name: value for name, value in inputs.items() if self.needs(name) and value is not None}
-        asked = inputs_of(self.function, self.role)
-        missing = [name for name, required in asked.items() if required and name not in wanted]
-        if "state" in missing:  # there is none before the first round
-            missing.remove("state")
-            wanted["state"] = None
-        if missing:
-            needs = "; ".join(f"{name}= ({known[name]})" for name in missing)
-            raise InputError(f"{self.name} needs {needs}")
+        if inputs_of(self.function, self.role).get("state"):  # there is none before the first round
+            wanted.setdefault("state", None)
         return self.function(*args, **wanted, **dict(self.settings))
 
     def __repr__(self) -> str:
@@ -104,6 +102,14 @@ class Bound(Generic[R]):
             raise InputError(f"{self.name} needs {', '.join(unset)}; for example {self.name}({unset[0]}=...)")
         if self.inner is not None:
             self.inner.check_complete()
+
+    def check_given(self, inputs: Mapping[str, Any]) -> None:
+        """Raise if an input that the function cannot do without is not there; a state may be missing."""
+        asked = inputs_of(self.function, self.role)
+        missing = [name for name, required in asked.items() if required and inputs.get(name) is None]
+        if needed := [name for name in missing if name != "state"]:
+            known = ROLES[self.role].inputs
+            raise InputError(f"{self.name} needs {'; '.join(f'{name}= ({known[name]})' for name in needed)}")
 
     @property
     def missing(self) -> list[str]:
@@ -222,9 +228,9 @@ def bind(function: Any, role: str = "rule", /, **settings: Any) -> Any:
     if isinstance(function, Bound):
         return _filled(Bound(function.function, function.settings, role), settings)
     if not callable(function) or not hasattr(function, "__name__"):
+        example = f", such as {EXAMPLES[role]}" if role in EXAMPLES else ""
         raise InputError(
-            f"a {role} is a function, such as holdfast.invariant, or a functools.partial of one;"
-            f" got {type(function).__name__}"
+            f"a {role} is a function{example}, or a functools.partial of one; got {type(function).__name__}"
         )
     return _filled(Bound(function, (), role), settings)
 

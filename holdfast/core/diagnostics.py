@@ -96,8 +96,8 @@ class Diagnostics:
         return "\n".join([*self._summary(), *self._client_table(), *self._agreement()])
 
     def _summary(self) -> Iterator[str]:
-        done = f"{_counted(len(self.clients), 'client')} {'aggregated' if self.aggregated else 'left'}"
-        yield f"{self.rule}: {done}" + (f", {len(self.dropped)} dropped" if self.dropped else "")
+        who = _counted(len(self.clients), "client") if self.aggregated else "nothing"
+        yield f"{self.rule}: {who} aggregated" + (f", {len(self.dropped)} dropped" if self.dropped else "")
         if not self.aggregated:
             yield "  NOT AGGREGATED: the update is zero and the model stays as it is"
         yield from (f"  dropped    {drop}" for drop in self.dropped)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._support.counting import counted
 from .._support.ids import named
+from .._support.printable import printable
 from ..aggregators import fedavg
 from ..aggregators.outcome import in_form
 from ..aggregators.settings import share_withstood
@@ -24,6 +25,7 @@ from ..updates.layout import NotFiniteError, Unfit, widened
 from ..watching import N_HEARD, Watched
 from .measuring import measured
 from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
+from .rehearsing import rehearse
 from .screening import Screened, capped, fitting
 
 __all__ = ["Defended", "defend", "defend_screened"]
@@ -55,11 +57,11 @@ def defend(
     (n_clients, dim) array of updates needs neither. `weights` are sample counts, and capped;
     see `holdfast.updates.counts`.
     Arrays named by `buffers`, and those that are no floats, follow a rule of their own: the mean under plain
-    averaging, else the median. `reference` is the server's own update and `rng` a source of noise, for rules
-    that ask for them. A `watch`, such as `factions()`, remembers clients by their ids, expels those who vote
-    together against all others, and says so in `verdicts`; those whom an operator has `pardoned` keep their
-    say whatever it finds. With fewer than `min_clients` usable clients, nothing is aggregated. `explain`
-    measures every client on the way.
+    averaging, else the median. `reference` is the server's own update, for rules that ask for it. Rule and
+    watch draw from `rng`, so that a round can be repeated; without one, both draw afresh. A `watch`, such as
+    `factions()`, remembers clients by their ids, expels those who vote together against all others, and says
+    so in `verdicts`; those whom an operator has `pardoned` keep their say whatever it finds. With fewer than
+    `min_clients` usable clients, nothing is aggregated. `explain` measures every client on the way.
 
     >>> from holdfast import invariant
     >>> base = {"w": np.zeros(2)}
@@ -111,20 +113,25 @@ def defend_screened(
     """
     bound = bind(rule)
     bound.check_complete()
-    _check_callers(state, rng, min_clients)
-    memory = state or Memory()
+    _check_callers(state, rng, pardoned, min_clients)
+    memory, drawn = state or Memory(), rng
+    if drawn is None and bound.needs("rng"):
+        drawn = np.random.default_rng()
     if params is None and found.params and bound.needs("params"):
         wide = found.rows.dtype
         params = np.concatenate([widened(own.reshape(-1), wide) for own in found.params])
-    inputs = {"previous": memory.previous, "reference": reference, "rng": rng, "params": params}
+    inputs = {"previous": memory.previous, "reference": reference, "rng": drawn, "params": params}
     found, watched = (found, None) if watch is None else _watched(found, watch, memory, rng)
     if watched is None:
         return _ruled(bound, found, memory, inputs, min_clients, apply)
     watched = _pardoning(watched, found, pardoned)
+    found = replace(found, notes=(*found.notes, *_mistaken_pardons(watched, pardoned)))
     memory = replace(memory, watch=watched.state, start=start_kept(found, memory, watched))
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
     if watched.holds:
+        rehearse(bound)  # what is set wrongly is told of now, not after the hearing
+        bound.check_given({**inputs, "weights": found.weights, "clients": found.clients})
         is_heard = len(found.clients) >= N_HEARD
         why = "this is a hearing: nothing is applied until all were heard"
         if not is_heard:
@@ -169,6 +176,14 @@ def _pardoning(watched: Watched, found: Screened, pardoned: Collection[Any]) -> 
     return replace(watched, silenced=silenced, verdicts=replace(watched.verdicts, clients=told))
 
 
+def _mistaken_pardons(watched: Watched, pardoned: Collection[Any]) -> tuple[str, ...]:
+    """Return a note on ids that look like a client's and are not: "3" is not 3."""
+    known = {one.client for one in watched.verdicts}
+    alike = {str(client): client for client in known}
+    wrong = [name for name in map(named, pardoned) if name not in known and str(name) in alike]
+    return tuple(f"pardoned holds {name!r}, and the client's id is {alike[str(name)]!r}" for name in wrong)
+
+
 def _ruled(
     bound: Rule,
     found: Screened,
@@ -205,7 +220,9 @@ def _ruled(
     return unchanged(bound, found, memory, few if found.clients else "no usable update is left", apply)
 
 
-def _check_callers(state: Any, rng: Any, min_clients: Any) -> None:
+def _check_callers(state: Any, rng: Any, pardoned: Any, min_clients: Any) -> None:
+    if isinstance(pardoned, str | bytes) or not isinstance(pardoned, Collection):
+        raise InputError(f"pardoned must hold clients' ids, such as [3]; got {printable(repr(pardoned))}")
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise InputError(
             f"rng must be a numpy Generator, numpy.random.default_rng(seed); got {type(rng).__name__}"

@@ -14,7 +14,7 @@ from ..defending.screening import Screened, with_buffers
 from ..errors import DataError, InputError
 from ..kernels.digests import Key
 from ..updates.counts import examples_held
-from ..updates.forms import first_named, is_named
+from ..updates.forms import first_named, is_named, patterns_in
 from ..updates.layout import Layout, Unfit, widened
 from ..updates.rows import CELL, Rows
 from .header import FLOAT_TYPES, strict_json
@@ -169,9 +169,12 @@ def _split(
     base: Checkpoint, only: Sequence[str], buffers: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of what the rule aggregates, and of the buffers beside it."""
+    patterns = patterns_in(buffers, [*base.tensors])
     chosen = [name for name in base.tensors if not only or is_named(name, only)]
     trained = tuple(
-        name for name in chosen if base.tensors[name].type_name in FLOAT_TYPES and not is_named(name, buffers)
+        name
+        for name in chosen
+        if base.tensors[name].type_name in FLOAT_TYPES and not is_named(name, patterns)
     )
     if not trained:
         which = f" named {', '.join(only)}" if only else ""

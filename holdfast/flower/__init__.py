@@ -3,7 +3,9 @@
 try:
     import flwr
 except ImportError as error:
-    raise ImportError("holdfast.flower needs Flower: pip install 'holdfast-fl[flower]'") from error
+    from .._support.extras import install
+
+    raise ImportError(f"holdfast.flower needs Flower; {install('flower')}") from error
 
 from .decoding import Code
 from .strategy import Robust

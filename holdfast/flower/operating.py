@@ -79,7 +79,11 @@ class Desk:
             yield
             return
         with ExitStack() as open_for:
-            if not open_for.enter_context(held(lock_of(self.path))):
+            try:
+                is_ours = open_for.enter_context(held(lock_of(self.path)))
+            except OSError as error:
+                raise InputError(f"ledger={str(self.path)!r} cannot be written: {error.strerror}") from None
+            if not is_ours:
                 raise InputError(f"another training writes {self.path}: end it, or name another ledger")
             self._ledger = open_for.enter_context(open_ledger(self.path))
             last = {one["round"]: one for one in self._ledger.rounds()}
@@ -235,10 +239,12 @@ class Desk:
 
 
 def _ids(exclude: Any) -> list[int]:
-    if isinstance(exclude, str | bytes) or not all(
+    if not isinstance(exclude, Collection) or not all(
         isinstance(node, int) and not isinstance(node, bool) for node in exclude
     ):
-        raise InputError(f"exclude must hold node ids, whole numbers; got {printable(exclude)}")
+        raise InputError(
+            f"exclude must hold node ids, whole numbers, such as [2651]; got {printable(repr(exclude))}"
+        )
     return [int(node) for node in exclude]
 
 

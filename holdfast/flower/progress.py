@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from .._support.arrays import UNREADABLE, Arrays, read_arrays, write_arrays
 from ..core import Memory, Rule, Watch
-from ..errors import DataError, InputError
+from ..errors import DataError, HoldfastError, InputError
 from ..ledger.checkpoints import keep_checkpoint
 from ..watching.states import memory_arrays, restored_memory
 from .decoding import model_arrays, model_record
 
-__all__ = ["Standing", "check_place", "keep_progress", "load_progress"]
+__all__ = ["Standing", "check_place", "held_already", "keep_progress", "load_progress"]
 
 Array = NDArray[Any]
 
@@ -43,6 +43,16 @@ def check_place(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"checkpoint={str(path)!r} cannot be written: {error.strerror}") from None
+
+
+def held_already(path: Path) -> str:
+    """Return why a training cannot start anew over a checkpoint, and what to do."""
+    try:
+        number = int(read_arrays(path)["round"])
+        found = f"holds a training after round {number}: pass resume=True to go on, or"
+    except (HoldfastError, *UNREADABLE):
+        found = "is there already, and is no checkpoint that can be read:"
+    return f"checkpoint={str(path)!r} {found} move it away to start anew"
 
 
 def keep_progress(

@@ -1,7 +1,7 @@
 """Robust: a Flower strategy for every rule. What nodes send never stops a round, nor makes it an average."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from logging import INFO
+from logging import INFO, WARNING
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from flwr.supercore import log as flower_log
 
 from .._support.counting import check_whole
 from ..core import Aggregate, Memory, Rule, Watch, bind
+from ..defending.rehearsing import rehearse
 from ..errors import InputError
 from ..ledger import Policy
 from ..updates.forms import BUFFERS
@@ -19,7 +20,7 @@ from .ending import ShouldStop, Stopped, flowers_format, numbered_from, stop_arg
 from .grid import guarded
 from .inner import Reference, sampler_of
 from .operating import Desk, OnVerdict
-from .progress import Standing, check_place, keep_progress, load_progress
+from .progress import Standing, check_place, held_already, keep_progress, load_progress
 from .rounds import Rounds
 
 __all__ = ["Robust"]
@@ -35,10 +36,11 @@ class Robust(Rounds):
     `min_available_nodes`, ...). With fewer than `min_replies` usable replies the model stays as it is: of
     two, no rule can tell who is wrong. `buffers` names arrays that are no parameters, by patterns.
     `reference` trains the model on the server's own data, for rules that ask for it (FLTrust). `checkpoint`
-    is a file that holds where the training stands after each round, and `resume` starts from it; one of
-    `keep_every` rounds is kept beside it, `most_kept` in all, so that the training can be rewound. `explain`
-    measures every node, which takes a little longer; `seed` is for rules that draw noise and for the watch,
-    which looks at a secret sample of the coordinates.
+    is a file that holds where the training stands after each round, and `resume` starts from it; without
+    `resume`, a file that is there already is refused, never overwritten. One of `keep_every` rounds is kept
+    beside it, `most_kept` in all, so that the training can be rewound. `explain` measures every node, which
+    takes a little longer; `seed` is for rules that draw noise and for the watch, which looks at a secret
+    sample of the coordinates.
 
     `ledger` is a file in which every round is written down, and in which operators ban and pardon nodes while
     the training runs. Nodes in `exclude` never have a say. `policy` says what happens on a verdict of the
@@ -73,7 +75,7 @@ class Robust(Rounds):
     ) -> None:
         """Check what is set; `sampling` are the arguments of Flower's FedAvg."""
         self.rule = bind(rule)
-        self.rule.check_complete()
+        rehearse(self.rule)
         self.desk = Desk(ledger=ledger, exclude=exclude, policy=policy, on_verdict=on_verdict)
         self.watch = _watch_under(self.desk, watch)
         self.inner = sampler_of(inner, sampling)
@@ -88,6 +90,10 @@ class Robust(Rounds):
                 f"{self.rule.name} needs the server's own update: pass reference=, a function that takes the"
                 " global model (a dict of arrays) and returns it trained on data the server trusts"
             )
+        if self.watch is not None:
+            rehearse(self.watch)
+        if seed is not None:
+            check_whole("seed", seed, at_least=0)
         check_whole("min_replies", min_replies, at_least=1)
         check_whole("keep_every", keep_every, at_least=0)
         check_whole("most_kept", most_kept, at_least=1)
@@ -178,13 +184,25 @@ class Robust(Rounds):
         self._state, self.verdicts = Memory(), None
         if self.checkpoint is not None:
             check_place(self.checkpoint)
-        if not self.resume or self.checkpoint is None or not self.checkpoint.exists():
+        if self.checkpoint is None or not self.checkpoint.exists():
             return initial_arrays, 0
+        if not self.resume:
+            raise InputError(held_already(self.checkpoint))
         progress = load_progress(
             self.checkpoint, rule=self.rule, watch=self.watch, inner=self.inner, like=initial_arrays
         )
         self._state = progress.memory
-        flower_log(INFO, "Resuming after round %d of %d", progress.round, num_rounds)
+        if progress.round < num_rounds:
+            flower_log(INFO, "Resuming after round %d of %d", progress.round, num_rounds)
+        else:
+            flower_log(
+                WARNING,
+                "%s is after round %d, and num_rounds=%d counts all rounds: nothing is left to do. Raise"
+                " num_rounds to train on",
+                self.checkpoint,
+                progress.round,
+                num_rounds,
+            )
         return progress.arrays, progress.round
 
     def _evaluating(

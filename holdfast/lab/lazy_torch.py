@@ -10,6 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .._support.extras import install
 from ..errors import HoldfastError
 
 __all__ = ["MissingTorchError", "Tensor", "functional", "nn", "torch"]
@@ -19,12 +20,12 @@ class MissingTorchError(HoldfastError, ImportError):
     """Something needs torch, and it is not installed; the message says how to install it.
 
     >>> print(MissingTorchError())
-    this needs torch: pip install 'holdfast-fl[sim]'
+    this needs torch; in a checkout: pip install '.[sim]'
     """
 
     def __init__(self) -> None:
         """Say what to install."""
-        super().__init__("this needs torch: pip install 'holdfast-fl[sim]'")
+        super().__init__(f"this needs torch; {install('sim')}")
 
 
 class _LazyModule(ModuleType):

@@ -5,7 +5,8 @@ audit log whose lines are chained by hashes, so that later edits show.
 """
 
 from .auditing import Audit, verify
-from .entries import ClientEntry, RoundEntry, entry_of, model_hash
+from .entries import ClientEntry, RoundEntry, entry_of
+from .hashing import model_hash
 from .opening import Ledger, open_ledger
 from .policy import Policy, read_policy
 from .recording import record_round

@@ -10,7 +10,7 @@ from .._support.arrays import UNREADABLE, Arrays, read_arrays
 from .._support.atomic import write_whole
 from .._support.locks import held
 from ..errors import DataError, HoldfastError, InputError
-from .entries import model_hash
+from .hashing import model_hash
 from .opening import Ledger
 
 __all__ = ["keep_checkpoint", "kept_checkpoints", "lock_of", "rewind"]
@@ -65,7 +65,7 @@ def rewind(ledger: Ledger, checkpoint: str | Path, *, to: int, why: str = "") ->
         chosen = _checkpoint_of(path, to)
         row = next((one for one in ledger.rounds() if one["round"] == to), None)
         if row is None:
-            raise InputError(f"{ledger.path} has no round {to}; its last one is {_last(ledger)}")
+            raise InputError(_why_not(ledger, chosen, to))
         arrays = _read(chosen, to)
         stored = model_hash({name: arrays[f"array.{i}"] for i, name in enumerate(arrays["names"].tolist())})
         if row["model_after"] not in (None, stored):
@@ -102,5 +102,15 @@ def _read(path: Path, round: int) -> Arrays:
         raise DataError(f"{path} is no checkpoint of round {round}, or a damaged one: {error}") from None
 
 
-def _last(ledger: Ledger) -> int:
-    return max((one["round"] for one in ledger.rounds()), default=0)
+def _why_not(ledger: Ledger, checkpoint: Path, round: int) -> str:
+    """Return why a round that has a checkpoint cannot be gone back to, and what to do."""
+    rows = ledger.rounds(undone=True)
+    undone = [one["undone"] for one in rows if one["round"] == round and one["undone"] is not None]
+    if undone:
+        return (
+            f"round {round} of {ledger.path} is undone ({undone[-1]}) and no longer counts; its checkpoint is"
+            f" kept as {checkpoint}. To train on from it, copy it, and start with resume=True, the copy as"
+            " checkpoint=, and another ledger"
+        )
+    last = max((one["round"] for one in rows if one["undone"] is None), default=0)
+    return f"{ledger.path} has no round {round}; its last one is {last}"

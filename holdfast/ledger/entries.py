@@ -1,9 +1,8 @@
 """What is written of a round: values that are plain, finite and printable, whatever clients sent."""
 
-import hashlib
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +13,7 @@ from .._support.printable import printable
 from ..core.diagnostics import Diagnostics
 from ..watching import Verdicts
 
-__all__ = ["ClientEntry", "RoundEntry", "as_id", "canonical", "entry_of", "finite", "model_hash"]
+__all__ = ["ClientEntry", "RoundEntry", "as_id", "canonical", "entry_of", "finite"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,23 +151,6 @@ def equally_measured(said: Diagnostics) -> dict[Any, Any]:
         if first.setdefault(measures, client) is not client:
             found[client] = first[measures]
     return found
-
-
-def model_hash(arrays: Mapping[str, Any] | Sequence[Any]) -> str:
-    """Return the SHA-256 of a model's arrays with their names, types and shapes.
-
-    >>> model_hash({"w": np.zeros(2)}) == model_hash({"w": np.zeros((1, 2))})
-    False
-    """
-    named_arrays: Iterable[tuple[str, Any]] = (
-        arrays.items() if isinstance(arrays, Mapping) else ((str(i), one) for i, one in enumerate(arrays))
-    )
-    digest = hashlib.sha256()
-    for name, given in named_arrays:
-        values = np.ascontiguousarray(given)
-        digest.update(canonical([name, values.dtype.str, np.shape(given)]).encode())
-        digest.update(values.reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
 
 
 def as_id(client: Any) -> str:

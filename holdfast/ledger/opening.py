@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from .._support.ids import named
+from .._support.ids import Name, named
 from .._support.printable import printable
 from ..errors import DataError, InputError
 from . import reading
@@ -256,6 +256,22 @@ class Ledger:
     def decided(self) -> dict[Any, tuple[str, str]]:
         """Return the last decision about each client that there is one about, and why: ("ban", "leaks")."""
         return {one["client"]: (one["action"], one["why"]) for one in self.decisions()}
+
+    def is_banned(self, client: Any) -> bool:
+        """Return whether a client has no say by the last decision about it; its id may be of any type.
+
+        >>> import tempfile, uuid
+        >>> with open_ledger(Path(tempfile.mkdtemp()) / "federation.db") as ledger:
+        ...     _ = ledger.decide("ban", str(uuid.UUID(int=7)))
+        ...     ledger.is_banned(uuid.UUID(int=7)), ledger.is_banned(uuid.UUID(int=8))
+        (True, False)
+        """
+        with self.snapshot() as connection:
+            return reading.decided(connection, as_id(client)) == "ban"
+
+    def pardoned(self) -> frozenset[Name]:
+        """Return whose say no watch takes, by the last decision about each: `pardoned` of `defend`."""
+        return frozenset(client for client, (action, _) in self.decided().items() if action == "pardon")
 
 
 def _keep_facts(connection: sqlite3.Connection, facts: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ __all__ = [
     "client",
     "client_map",
     "clients",
+    "decided",
     "decisions",
     "facts_of",
     "json_in",
@@ -143,6 +144,12 @@ def decisions(connection: sqlite3.Connection) -> list[dict[str, Any]]:
     """Return all decisions, in order."""
     found = connection.execute(f"{DECISIONS} ORDER BY decisions.number")
     return [{**dict(row), "client": json_in(row["client"])} for row in found]
+
+
+def decided(connection: sqlite3.Connection, id: str) -> str | None:
+    """Return the last decision about a client, ban or pardon; None if there is none."""
+    row = connection.execute("SELECT decided FROM clients WHERE id = ?", (id,)).fetchone()
+    return None if row is None or row["decided"] is None else str(row["decided"])
 
 
 def requests(connection: sqlite3.Connection) -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..core import Rule, Watch
 from ..defending import Defended
-from .entries import RoundEntry, entry_of, model_hash
+from .entries import RoundEntry, entry_of
+from .hashing import model_hash
 from .opening import Ledger
 
 __all__ = ["record_round"]
@@ -43,7 +44,7 @@ def record_round(
     [('ann', 1, 0), ('bob', 1, 0), ('eve', 0, 1)]
     """
     hashes = {"model_before": base, "model_after": result.model}
-    known = {name: model_hash(_arrays(model)) for name, model in hashes.items() if model is not None}
+    known = {name: model_hash(model) for name, model in hashes.items() if model is not None}
     entry = entry_of(
         result.diagnostics,
         result.verdicts,
@@ -56,15 +57,3 @@ def record_round(
     )
     ledger.write(entry, at=time.time() if at is None else at)
     return entry
-
-
-def _arrays(model: Any) -> Any:
-    """Return a model as named arrays: a mapping, layers in a row, or one array alone."""
-    if isinstance(model, Mapping):
-        return {str(name): _numbers(part) for name, part in model.items()}
-    return [_numbers(part) for part in model] if isinstance(model, list | tuple) else [_numbers(model)]
-
-
-def _numbers(part: Any) -> Any:
-    detach = getattr(part, "detach", None)  # a tensor of torch
-    return detach().cpu().numpy() if callable(detach) else part

@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 
+from .._support.extras import install
 from ..errors import InputError
 
 __all__ = ["check_installed"]
@@ -14,6 +15,6 @@ def check_installed(*packages: str) -> None:
     """Raise an InputError that says what to install if some of these optional packages are absent."""
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
-        extras = ",".join(dict.fromkeys(EXTRAS[name] for name in missing))
+        extras = dict.fromkeys(EXTRAS[name] for name in missing)
         verb = "is" if len(missing) == 1 else "are"
-        raise InputError(f"{' and '.join(missing)} {verb} not installed: pip install 'holdfast-fl[{extras}]'")
+        raise InputError(f"{' and '.join(missing)} {verb} not installed; {install(*extras)}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._support.printable import printable
 from .layout import Unfit
 
 __all__ = ["MAX_EXAMPLES", "balanced_counts", "capped_counts", "examples_held", "largest_count"]
@@ -30,7 +31,8 @@ def examples_held(count: Any) -> float:
     except (OverflowError, TypeError):  # an integer beyond all floats, a complex number
         examples = np.nan
     if not 0 <= examples <= MAX_EXAMPLES:
-        said = type(count).__name__ if np.isnan(examples) else f"{examples:g}"
+        is_number = isinstance(count, Real | np.number)
+        said = printable(count, limit=30) if is_number else type(count).__name__
         raise Unfit(f"impossible sample count: {said}, not a number in 0 to {MAX_EXAMPLES}")
     return examples
 

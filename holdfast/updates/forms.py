@@ -17,7 +17,7 @@ from .._support.printable import printable
 from ..errors import InputError
 from .layout import FLOATS, Layer, Layout, Unfit, is_numbers
 
-__all__ = ["BUFFERS", "Form", "Tree", "first_named", "is_named"]
+__all__ = ["BUFFERS", "Form", "Tree", "first_named", "is_named", "patterns_in"]
 
 #: What BatchNorm's buffers are called in PyTorch, Keras and Flax.
 BUFFERS = (
@@ -37,6 +37,27 @@ def is_named(name: str, patterns: Iterable[str]) -> bool:
     (True, False)
     """
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def patterns_in(buffers: Iterable[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the patterns that buffers are named by; an InputError if one names no array of the model.
+
+    Those of BUFFERS may: they are for models of every framework.
+
+    >>> patterns_in("*mean", ["bn.mean", "w"])
+    ('*mean',)
+    """
+    patterns = (buffers,) if isinstance(buffers, str) else tuple(buffers)
+    for pattern in patterns:
+        if pattern in BUFFERS or any(is_named(name, [pattern]) for name in names):
+            continue
+        near = any(is_named(name, [f"*{pattern}*"]) for name in names)
+        raise InputError(
+            f"buffers: no array of the model is named {pattern!r}"
+            + (f"; did you mean '*{pattern}*'?" if near else ".")
+            + f" There are: {', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}"
+        )
+    return patterns
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +179,20 @@ class Form:
     ) -> "tuple[Form, tuple[Any, ...], dict[str, Any]]":
         """Return the form of a model of the server's, the numbers of its parameters, and its buffers."""
         tree = Tree.of(model)
-        patterns = tuple(buffers)
+        if tree.kind is None and callable(getattr(model, "state_dict", None)):
+            raise InputError(f"{name} must hold arrays; got {type(model).__name__}: pass its .state_dict()")
+        patterns = patterns_in(buffers, tree.paths)
         layers, arrays, is_buffer, others = [], [], [], {}
         for path, leaf in zip(tree.paths, tree.leaves(model), strict=True):
             try:
                 layer, values = Layer.read(leaf, floats_only=False)
             except Unfit as reason:
                 raise InputError(f"{name}{f', {path!r}' if path else ''}: {reason}") from None
+            except Exception as error:  # of a library: float8, quantised and sparse tensors, say
+                raise InputError(
+                    f"{name}{f', {path!r}' if path else ''}: it must be a dense array of one of"
+                    f" {', '.join(FLOATS)}, or of whole numbers; reading it failed: {error}"
+                ) from None
             is_buffer.append(is_named(path, patterns) or (bool(path) and layer.type_name not in FLOATS))
             if is_buffer[-1]:
                 others[path] = leaf

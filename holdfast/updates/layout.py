@@ -43,8 +43,7 @@ FLOATS = {
     "float32": float(np.finfo(np.float32).max),
     "float64": float(np.finfo(np.float64).max),
 }
-#: The types among them that NumPy knows.
-PLAIN = frozenset(np.dtype(name) for name in FLOATS if name != "bfloat16")
+PLAIN = frozenset(np.dtype(name) for name in FLOATS if name != "bfloat16")  # those that NumPy knows
 
 #: Numbers that are looked at in one go where a copy of all would be as large as a model.
 PIECE = 1 << 20
@@ -177,15 +176,19 @@ class Layout:
         parts = [given] if self.is_single else given
         if len(parts) != len(self.layers):
             raise Unfit(f"wrong number of layers: {len(parts)}, not {len(self.layers)}")
-        # Plain arrays, the usual case, need no reading: a model may have many small layers.
-        arrays = tuple(
-            part if type(part) is np.ndarray and part.dtype in PLAIN else _read(part)[1] for part in parts
-        )
+        arrays = tuple(self._numbers(i, part) for i, part in enumerate(parts))
         for i, (array, own) in enumerate(zip(arrays, self.layers, strict=True)):
             if array.shape != own.shape:
                 where = "" if self.is_single else f" of {self.names[i]!r}" if self.names else f" in layer {i}"
                 raise Unfit(f"wrong shape{where}: {array.shape}, not {own.shape}")
         return arrays
+
+    def _numbers(self, i: int, part: Any) -> Array:
+        try:  # plain arrays, the usual case, need no reading: a model may have many layers
+            return part if type(part) is np.ndarray and part.dtype in PLAIN else _read(part)[1]
+        except Unfit as reason:
+            where = "" if self.is_single else f"{self.names[i]!r}: " if self.names else f"layer {i}: "
+            raise Unfit(f"{where}{reason}") from None
 
     def flat(self, given: Any, *, name: str) -> Array:
         """Return something the server holds in this form (a reference update, say) as one flat array.
@@ -229,10 +232,7 @@ def all_finite(values: Array) -> bool:
 
 
 def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
-    """Return the layers' forms, their numbers, and whether it was a single array.
-
-    Whatever is wrong with it is an Unfit: nothing that a client sends raises anything else.
-    """
+    """Return the layers' forms, their numbers, and whether it was a single array; Unfit if it is neither."""
     is_single = not isinstance(given, list | tuple) or is_numbers(given)
     read = [_read(layer) for layer in ([given] if is_single else given)]
     return tuple(layer for layer, _ in read), tuple(values for _, values in read), is_single
@@ -240,7 +240,7 @@ def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
 
 def _read(given: Any) -> tuple[Layer, Array]:
     """Return the form and the numbers of one array, or of a list of plain numbers."""
-    try:
+    try:  # nothing that a client sends raises anything but Unfit
         if is_numbers(given):
             given = np.asarray(given, dtype=np.float64)
         elif not hasattr(given, "__array__") and not isinstance(given, Real):
@@ -248,7 +248,7 @@ def _read(given: Any) -> tuple[Layer, Array]:
         return Layer.read(given)
     except Unfit:
         raise
-    except Exception as error:  # a stranger's object may fail in any way when it is read
+    except Exception as error:
         raise Unfit(f"cannot be read as an array: {type(error).__name__}") from None
 
 

@@ -101,7 +101,7 @@ def test_a_report_without_jinja_is_refused_before_anything_is_aggregated(round_,
     common = ("aggregate", *clients, "--base", at, "--out", folder / "next")
     done = run(*common, "--report", folder / "report.json")
     assert done.exit_code == 1
-    assert "jinja2 is not installed: pip install 'holdfast-fl[report]'" in done.output
+    assert "jinja2 is not installed; in a checkout: pip install '.[report]'" in done.output
     assert not (folder / "next").exists()
     assert run(*common).exit_code == 0
 

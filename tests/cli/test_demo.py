@@ -11,7 +11,7 @@ from holdfast.paper.demo import DEFENCES
 
 @pytest.mark.slow
 def test_the_demo_shows_both_tasks_says_what_to_take_and_writes_a_page(tmp_path, capfd):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast-fl[report])")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install '.[report]')")
     arguments = ["demo", "--out", str(tmp_path / "new"), "--rounds", "4", "--seed", "3"]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False, env={"COLUMNS": "200"})
     assert result.exit_code == 0
@@ -64,7 +64,7 @@ def test_a_package_that_is_missing_is_named_before_anything_is_trained(
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "new")])
     assert result.exit_code == 1
     assert f"{' and '.join(absent)} " in result.output
-    assert f"pip install 'holdfast-fl[{extras}]'" in result.output
+    assert f"pip install '.[{extras}]'" in result.output
     assert not (tmp_path / "new").exists()
 
 
@@ -74,7 +74,7 @@ def test_a_blocked_import_ends_the_command_in_one_line(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr == "matplotlib is not installed: pip install 'holdfast-fl[report]'\n"
+    assert done.stderr == "matplotlib is not installed; in a checkout: pip install '.[report]'\n"
 
 
 def test_a_file_in_the_place_of_the_folder_is_answered_in_one_line(untrained, tmp_path):

@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
+pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 
 from holdfast.cli.commands import app
 from holdfast.paper import experiments_named
@@ -53,7 +53,7 @@ def test_a_page_is_not_written_to_a_file_that_is_named_like_something_else(resul
 @pytest.mark.slow
 def test_a_report_with_studies_writes_its_figures_nowhere_but_where_asked(results, tmp_path):
     """The studies are part of the page; what lies in the folder of results is left alone."""
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast-fl[report])")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install '.[report]')")
     made = tmp_path / "results"
     evidence(["figure5"], made, scale="smoke", n_seeds=1, make=True)
     before = contents(made)
@@ -79,7 +79,7 @@ def test_other_formats_have_a_file_of_their_own(results, tmp_path, monkeypatch, 
 
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_curves_are_drawn_as_files(results, tmp_path, kind, start):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install holdfast-fl[report])")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install '.[report]')")
     words = ["--results", results, "--out", tmp_path / "p.html", "--scale", "smoke", "--json"]
     done = report("table4", *words, "--figures", tmp_path / "figures", "--figure-format", kind)
     (figure,) = json.loads(done.stdout)["figures"]

@@ -208,7 +208,7 @@ def test_without_torch_the_extra_is_named():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "this needs torch: pip install 'holdfast-fl[sim]'\n"
+    assert done.stderr == "this needs torch; in a checkout: pip install '.[sim]'\n"
 
 
 def test_the_accuracy_of_a_minority_is_shown_where_there_is_one(tmp_path, monkeypatch):

@@ -11,4 +11,4 @@ def test_what_is_missing_is_said_in_one_line(absent):
     code = f"import sys; sys.modules[{absent!r}] = None; from holdfast.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == f"The holdfast command needs {absent}: pip install 'holdfast-fl[cli]'\n"
+    assert done.stderr == f"The holdfast command needs {absent}; in a checkout: pip install '.[cli]'\n"

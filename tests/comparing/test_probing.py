@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
+pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 
 from holdfast import Aggregate, InputError, aggregators, median
 from holdfast.comparing.probing import probe, start_of

@@ -70,15 +70,20 @@ def test_a_round_of_pytorch_and_one_of_jax():
     torch = pytest.importorskip("torch")
     pytest.importorskip("jax")
     model = torch.nn.Linear(3, 2)
-    sent = [{k: v + 0.1 for k, v in model.state_dict().items()} for _ in range(5)]
+    start = {k: v.clone() for k, v in model.state_dict().items()}
+    sent = {f"node-{i}": {k: v + 0.1 for k, v in start.items()} for i in range(12)}
     first, second = blocks(DOCS / "integrations.md", "python")
     scope = {**names(), "model": model, "sent": sent}
-    exec(first.text, scope)
+    for _ in range(3):  # two of a hearing, and one that is applied
+        exec(first.text, scope)
+    np.testing.assert_allclose(model.bias.detach(), start["bias"] + 0.1, rtol=1e-6)
     import jax.numpy as jnp
 
-    params = {"dense": {"kernel": jnp.zeros((3, 2))}}
-    scope |= {"params": params, "sent": [{"dense": {"kernel": jnp.full((3, 2), 0.1)}} for _ in range(5)]}
-    exec(second.text, scope)
+    own = {"dense": {"kernel": jnp.full((3, 2), 0.1)}}
+    scope |= {"params": {"dense": {"kernel": jnp.zeros((3, 2))}}, "sent": dict.fromkeys(sent, own)}
+    scope["state"] = None
+    for _ in range(3):
+        exec(second.text, scope)
     np.testing.assert_allclose(scope["params"]["dense"]["kernel"], 0.1, rtol=1e-6)
 
 

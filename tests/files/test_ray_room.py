@@ -17,7 +17,7 @@ from ..rules import RULES, named
 from .rounds import some_models, write_round
 from .test_aggregating import given_for
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'holdfast-fl[ray]'")
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install '.[ray]'")
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]  # Ray's own warnings
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast-fl[flower]'")
-pytest.importorskip("torch", reason="the example app needs torch: pip install 'holdfast-fl[sim]'")
+pytest.importorskip("flwr", reason="needs Flower: pip install '.[flower]'")
+pytest.importorskip("torch", reason="the example app needs torch: pip install '.[sim]'")
 
 from holdfast.flower import Code
 

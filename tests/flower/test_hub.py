@@ -7,7 +7,7 @@ from io import BytesIO
 
 import pytest
 
-pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast-fl[flower]'")
+pytest.importorskip("flwr", reason="needs Flower: pip install '.[flower]'")
 
 from flwr.cli.app_cmd.publish import _collect_file_paths, _validate_description, _validate_files
 from flwr.cli.build import build_fab_from_disk, build_fab_from_files

@@ -14,8 +14,8 @@ from urllib.request import urlopen
 
 import pytest
 
-pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast-fl[flower]'")
-pytest.importorskip("jinja2", reason="the live page needs it: pip install 'holdfast-fl[monitor]'")
+pytest.importorskip("flwr", reason="needs Flower: pip install '.[flower]'")
+pytest.importorskip("jinja2", reason="the live page needs it: pip install '.[monitor]'")
 pytest.importorskip("prometheus_client", reason="numbers are read with it")
 
 from holdfast.flower import Code

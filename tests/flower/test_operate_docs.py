@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 
 from holdfast import factions, fedavg, invariant
 from holdfast.cli.commands import app

@@ -88,10 +88,29 @@ def test_without_a_checkpoint_to_resume_from_the_training_starts(tmp_path):
     assert bits(run(strategy, 1)) == bits(run(Robust(invariant), 1))
 
 
-def test_without_resume_a_training_starts_anew(tmp_path):
+def test_without_resume_a_checkpoint_is_never_overwritten(tmp_path):
+    path, federation = tmp_path / "training.npz", Federation()
+    run(Robust(invariant, checkpoint=path), 2)
+    held = path.read_bytes()
+    told = "holds a training after round 2: pass resume=True to go on, or move it away"
+    with pytest.raises(InputError, match=told):
+        Robust(invariant, checkpoint=path).start(federation, record(model()), num_rounds=1)
+    assert path.read_bytes() == held
+    assert not federation.sent
+    path.write_bytes(b"somebody's notes")
+    with pytest.raises(InputError, match="no checkpoint that can be read: move it away"):
+        run(Robust(invariant, checkpoint=path), 1)
+    path.unlink()
+    assert bits(run(Robust(invariant, checkpoint=path), 1)) == bits(run(Robust(invariant), 1))
+
+
+def test_a_training_that_has_no_rounds_left_says_so(tmp_path, caplog):
     path = tmp_path / "training.npz"
     run(Robust(invariant, checkpoint=path), 2)
-    assert bits(run(Robust(invariant, checkpoint=path), 1)) == bits(run(Robust(invariant), 1))
+    caplog.set_level("INFO")
+    run(Robust(invariant, checkpoint=path, resume=True), 1)
+    assert "is after round 2, and num_rounds=1 counts all rounds: nothing is left to do" in caplog.text
+    assert "Resuming" not in caplog.text
 
 
 def test_another_rule_resumes_with_the_model_and_a_state_of_its_own(tmp_path, caplog):

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast-fl[flower]'")
-pytest.importorskip("ray", reason="Flower simulates with Ray: pip install 'holdfast-fl[flower,ray]'")
-pytest.importorskip("torch", reason="the example app needs torch: pip install 'holdfast-fl[sim]'")
+pytest.importorskip("flwr", reason="needs Flower: pip install '.[flower]'")
+pytest.importorskip("ray", reason="Flower simulates with Ray: pip install '.[flower,ray]'")
+pytest.importorskip("torch", reason="the example app needs torch: pip install '.[sim]'")
 
 from holdfast.flower import Code
 

@@ -10,7 +10,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricR
 from flwr.clientapp.mod import LocalDpMod
 from flwr.serverapp.strategy import FedAvg
 
-from holdfast import Aggregate, defend, fedavg, fltrust, invariant, krum, median, sparsefed
+from holdfast import Aggregate, defend, factions, fedavg, flame, fltrust, invariant, krum, median, sparsefed
 from holdfast.errors import InputError
 from holdfast.flower import Code, Robust
 
@@ -298,6 +298,14 @@ def test_what_the_caller_sets_wrongly_raises():
         Robust(krum)
     with pytest.raises(InputError, match="min_replies"):
         Robust(invariant, min_replies=0)
+    with pytest.raises(InputError, match="alpha, the share trimmed"):
+        Robust(invariant(alpha=0.5))
+    with pytest.raises(InputError, match="hearing, how often"):
+        Robust(invariant, watch=factions(hearing=-1))
+    with pytest.raises(InputError, match="false_alarms"):
+        Robust(invariant, watch=factions(false_alarms=5))
+    with pytest.raises(InputError, match="seed must be a whole number of at least 0; got 'x'"):
+        Robust(flame, seed="x")
     with pytest.raises(InputError, match="resume=True needs checkpoint="):
         Robust(invariant, resume=True)
     with pytest.raises(InputError, match="aggregate_train came before configure_train"):
@@ -323,7 +331,7 @@ def test_robust_takes_every_argument_that_fedavg_takes():
 def test_without_flower_the_extra_is_named():
     code = "import sys; sys.modules['flwr'] = None; import holdfast.flower"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'holdfast-fl[flower]'" in done.stderr
+    assert "pip install '.[flower]'" in done.stderr
 
 
 def test_honest_nodes_only_are_all_used():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("flwr", reason="needs Flower: pip install 'holdfast-fl[flower]'")
+pytest.importorskip("flwr", reason="needs Flower: pip install '.[flower]'")
 
 from .federation import federation, needs_engines
 from .security import Security

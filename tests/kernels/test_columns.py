@@ -145,7 +145,7 @@ def test_masked_coordinates_are_plain_zeros():
 
 
 def test_halves_are_read_right_where_the_processor_flushes_denormals():
-    torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
     halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
     halves = halves[np.isfinite(halves)]
     expected = halves.astype(np.float32)

@@ -38,4 +38,4 @@ def test_without_torch_a_network_says_what_to_install():
         WITHOUT_TORCH + "from holdfast.errors import HoldfastError\nfrom holdfast.lab.models import mlp\n"
         "try: mlp()\nexcept HoldfastError as error: print(error)"
     )
-    assert "pip install 'holdfast-fl[sim]'" in done.stdout
+    assert "pip install '.[sim]'" in done.stdout

@@ -63,4 +63,4 @@ def test_whose_numbers_stand_in_brackets_is_said(tmp_path):
 
 def test_reading_needs_no_flower_and_running_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", WITHOUT_FLOWER], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "holdfast.flower needs Flower: pip install 'holdfast-fl[flower]'"
+    assert done.stdout.strip() == "holdfast.flower needs Flower; in a checkout: pip install '.[flower]'"

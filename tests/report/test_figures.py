@@ -100,5 +100,7 @@ def test_another_kind_of_file_is_refused(tmp_path):
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r"matplotlib is not installed: pip install 'holdfast-fl\[report\]'"):
+    with pytest.raises(
+        InputError, match=r"matplotlib is not installed; in a checkout: pip install '\.\[report\]'"
+    ):
         new_figure(1, 1)

@@ -83,10 +83,12 @@ def test_no_script_parses_text_as_html():
 
 def test_without_jinja_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(InputError, match=r"jinja2 is not installed: pip install 'holdfast-fl\[report\]'"):
+    with pytest.raises(
+        InputError, match=r"jinja2 is not installed; in a checkout: pip install '\.\[report\]'"
+    ):
         render("base.html")
     monkeypatch.setitem(sys.modules, "torch", None)
-    both = r"jinja2 and torch are not installed: pip install 'holdfast-fl\[report,sim\]'"
+    both = r"jinja2 and torch are not installed; in a checkout: pip install '\.\[report,sim\]'"
     with pytest.raises(InputError, match=both):
         check_installed("jinja2", "torch")
 

@@ -109,7 +109,7 @@ def test_without_the_package_it_is_said_what_to_install(path, monkeypatch):
     with serving(path) as server:
         status, _, body = asked(server.url, "/metrics")
         assert status == 501
-        assert b"pip install 'holdfast-fl[monitor]'" in body
+        assert b"pip install '.[monitor]'" in body
         assert asked(server.url)[0] == 200
 
 

@@ -45,9 +45,7 @@ assert draw_curves(document, Path(sys.argv[1]))
 
 
 def titles_of_the_page(folder, script):
-    pytest.importorskip(
-        "matplotlib", reason="matplotlib is not installed (pip install 'holdfast-fl[report]')"
-    )
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (pip install '.[report]')")
     command = [sys.executable, "-c", BEGIN + script + RENDER, str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

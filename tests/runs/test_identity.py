@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
+pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 
 from holdfast.core import bind
 from holdfast.lab.scenario import Defence, Run

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
+pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 
 from holdfast.errors import HoldfastError, InputError
 from holdfast.lab.choices import Numbers, build_run
@@ -198,9 +198,7 @@ def expected(result, name):
 
 
 def test_tensorboard_gets_every_number_and_a_second_time_replaces_the_first(tmp_path):
-    pytest.importorskip(
-        "tensorboard", reason="tensorboard is not installed (pip install holdfast-fl[tensorboard])"
-    )
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed (pip install '.[tensorboard]')")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     run = watched_run()
@@ -235,7 +233,7 @@ def test_tensorboard_needs_no_torch(tmp_path):
 
 
 def test_mlflow_gets_every_number(tmp_path, monkeypatch):
-    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed (pip install holdfast-fl[mlflow])")
+    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed (pip install '.[mlflow]')")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database needs more than the client
     monkeypatch.setattr("holdfast.runs.tracking.on_mlflow.MOST_METRICS", 100)  # less than a round has
     wanted, uri = watched_run(), (tmp_path / "mlruns").as_uri()
@@ -271,7 +269,7 @@ def stored_by_wandb(path):
 
 
 def test_wandb_gets_every_number(tmp_path, monkeypatch):
-    wandb = pytest.importorskip("wandb", reason="wandb is not installed (pip install holdfast-fl[wandb])")
+    wandb = pytest.importorskip("wandb", reason="wandb is not installed (pip install '.[wandb]')")
     from wandb.proto.wandb_internal_pb2 import Record
 
     for name, value in {"MODE": "offline", "DIR": str(tmp_path), "SILENT": "true"}.items():
@@ -308,7 +306,9 @@ def test_no_tracker_is_imported_unless_asked_for():
 
 def test_a_tracker_that_is_not_installed_names_what_to_install(monkeypatch):
     monkeypatch.setattr("holdfast.runs.tracking.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"mlflow is not installed: pip install 'holdfast-fl\[mlflow\]'"):
+    with pytest.raises(
+        InputError, match=r"mlflow is not installed; in a checkout: pip install '\.\[mlflow\]'"
+    ):
         tracker_named("mlflow")
 
 
@@ -319,9 +319,7 @@ def holdfast_run(*words):
 
 
 def test_the_command_tracks_a_run(tmp_path):
-    pytest.importorskip(
-        "tensorboard", reason="tensorboard is not installed (pip install holdfast-fl[tensorboard])"
-    )
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed (pip install '.[tensorboard]')")
     numbers = ["--rounds=2", "--clients=12", "--per-round=6", "--set=n_train=600", "--set=n_test=100"]
     place = ["--out", tmp_path / "results", "--report", tmp_path / "run.html"]
     done = holdfast_run(*numbers, *place, "--track", f"tensorboard:{tmp_path}/b")

@@ -6,7 +6,34 @@ import pytest
 from holdfast import defend, fedavg, rfa, rlr, weak_dp
 from holdfast.aggregators import cached, weighted_trimmed_mean
 from holdfast.lab.data.split import dirichlet
-from holdfast.updates.counts import balanced_counts, capped_counts, largest_count
+from holdfast.updates.counts import balanced_counts, capped_counts, examples_held, largest_count
+from holdfast.updates.layout import Unfit
+
+
+def type_name(value):
+    return type(value).__name__  # of some values, not even str() can be taken
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (float("nan"), "nan"),
+        (float("-inf"), "-inf"),
+        (-1, "-1"),
+        (10**400, "1000000"),
+        (10**9000, "<int>"),
+        (1 + 2j, "complex"),
+        ("7\x1b[2J", "str"),
+        (np.float32(1e9), "1e+09"),
+    ],
+    ids=type_name,
+)
+def test_an_impossible_count_is_told_of_in_few_characters(count, said):
+    with pytest.raises(Unfit) as refused:
+        examples_held(count)
+    shown = str(refused.value).removeprefix("impossible sample count: ").partition(", not")[0]
+    assert shown.startswith(said)
+    assert len(shown) <= 30
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 7, 8, 12, 20, 41])

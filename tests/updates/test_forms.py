@@ -8,6 +8,7 @@ import pytest
 from holdfast import InputError, defend, fedavg, fltrust, invariant, median
 from holdfast.core import Aggregate, Memory
 from holdfast.defending.screening import fitting
+from holdfast.updates.forms import BUFFERS
 from holdfast.updates.layout import Layer
 
 RULE = invariant(tau=0.6, alpha=0.25)
@@ -158,7 +159,7 @@ def test_a_reference_has_the_form_of_the_model():
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
 def test_tensors_come_back_as_tensors_of_their_type(dtype):
-    torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
     kind = getattr(torch, dtype)
     base = {"w": torch.ones(3, dtype=kind), "n": torch.tensor(4)}
     sent = [
@@ -171,7 +172,7 @@ def test_tensors_come_back_as_tensors_of_their_type(dtype):
 
 
 def test_a_network_with_batch_norm_is_defended_in_two_lines():
-    torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
     torch.manual_seed(0)
     network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
     sent = []
@@ -236,6 +237,39 @@ def test_a_base_that_cannot_be_is_the_callers_mistake(base, says):
         defend([np.ones(2)], RULE, base=base)
 
 
+def test_a_base_of_tensors_that_no_rule_reads_is_told_of_by_name():
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
+    odd = {
+        "a.float8": torch.ones(2).to(torch.float8_e4m3fn),
+        "a.sparse": torch.eye(2).to_sparse(),
+        "a.meta": torch.ones(2, device="meta"),
+    }
+    for name, tensor in odd.items():
+        with pytest.raises(InputError, match=rf"base, '{name}': it must be a dense array of one of bfloat16"):
+            defend([], RULE, base={"w": torch.ones(2), name: tensor})
+    with pytest.raises(InputError, match=r"base must hold arrays; got Linear: pass its \.state_dict\(\)"):
+        defend([], RULE, base=torch.nn.Linear(2, 1))
+
+
+def test_a_pattern_of_buffers_that_names_nothing_is_refused():
+    base = {"bn.running_mean": np.ones(2), "w": np.ones(2)}
+    with pytest.raises(InputError, match=r"named 'running_mean'; did you mean '\*running_mean\*'\? There"):
+        defend([base] * 3, RULE, base=base, buffers="running_mean")
+    with pytest.raises(InputError, match=r"is named 'ema'\. There are: 'bn\.running_mean', 'w'"):
+        defend([base] * 3, RULE, base=base, buffers=[*BUFFERS, "ema"])
+    sent = [{**base, "bn.running_mean": np.full(2, x)} for x in (2.0, 3.0, 9.0)]
+    assert defend(sent, RULE, base=base, buffers="*running_mean").model["bn.running_mean"].tolist() == [3, 3]
+
+
+def test_a_wrong_type_is_told_of_with_the_name_of_its_array():
+    base = {"w": np.ones(2), "b": np.ones(1)}
+    whole = {"w": np.ones(2), "b": np.ones(1, dtype=np.int64)}
+    result = defend([base, base, whole], RULE, base=base)
+    assert result.diagnostics.dropped[0].reason.startswith("'b': wrong type: int64, not one of")
+    result = defend([[np.ones(1), None]], RULE, base=[np.ones(1), np.ones(1)])
+    assert result.diagnostics.dropped[0].reason.startswith("layer 1: neither an array")
+
+
 def test_a_model_of_scalars_takes_what_clients_compute_from_it():
     base = [np.array(1.0), np.array(2.0)]
     models = [[layer + step for layer in base] for step in (1.0, 2.0, 9.0)]
@@ -281,7 +315,7 @@ def test_updates_without_columns_are_refused():
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_tensors_of_any_kind_are_read_and_come_back_as_tensors(dtype):
-    torch = pytest.importorskip("torch", reason="torch is not installed (pip install 'holdfast-fl[sim]')")
+    torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
     kind = type("Kind", (torch.Tensor,), {})
     ones = torch.ones(3, dtype=getattr(torch, dtype))
     for sent in (

@@ -11,7 +11,7 @@ from holdfast.updates import rows_of
 from holdfast.updates.pieces import flat_piece
 from holdfast.updates.rows import CELL
 
-torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
+torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 
 
 def matrix(n=7, dim=11, seed=0):

@@ -15,7 +15,7 @@ from holdfast.watching.judging import watch
 
 from .federation import Federation
 
-torch = pytest.importorskip("torch", reason="torch is not installed (pip install holdfast-fl[sim])")
+torch = pytest.importorskip("torch", reason="torch is not installed (pip install '.[sim]')")
 rng = np.random.default_rng(0)
 
 IDS = tuple("abcdefgh")

@@ -62,7 +62,7 @@ class DataSource:
     name: str
     install: Callable[[list[Path], Path], None]
     files: tuple[Remote, ...]
-    needs: str = ""  # a package of the extra holdfast-fl[data]
+    needs: str = ""  # a package of the extra data
 
 
 @dataclass(frozen=True)

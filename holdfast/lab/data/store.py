@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..._support.atomic import write_whole
+from ..._support.extras import install
 from ..._support.lookup import nearest
 from ..._support.printable import printable
 from ...errors import DataError, InputError
@@ -75,7 +76,7 @@ def verify(entry: Entry) -> dict[str, State]:
 def _install(source: DataSource, step: Step) -> list[Path]:
     """Fetch a source's files, make of them what the loader reads, and move that into the data folder."""
     if source.needs and find_spec(source.needs) is None:
-        raise UnreachableError("decoding it needs Pillow: pip install 'holdfast-fl[data]'")
+        raise UnreachableError(f"decoding it needs Pillow; {install('data')}")
     folder, downloads = data_folder(), _downloads_folder()
     downloaded = [fetch(remote, downloads, seen=step(remote)) for remote in source.files]
     with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as staging:

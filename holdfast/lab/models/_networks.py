@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+from ..._support.extras import install
 from ...errors import DataError
 from ..data.folders import data_folder
 from ..lazy_torch import Tensor, functional, nn, torch
@@ -141,7 +142,7 @@ def _read(file: Path) -> dict[str, Tensor]:
         else:
             held = torch.load(file, map_location="cpu", weights_only=True)
     except ModuleNotFoundError as error:
-        raise DataError(f"reading {file} needs {error.name}: pip install 'holdfast-fl[sim]'") from None
+        raise DataError(f"reading {file} needs {error.name}; {install('sim')}") from None
     except Exception as error:  # a damaged file can raise anything
         raise DataError(f"{file} is not a file of weights alone: {str(error).partition('.')[0]}") from None
     if not isinstance(held, dict) or not all(isinstance(value, torch.Tensor) for value in held.values()):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from types import MappingProxyType
 
+from ..._support.extras import install
 from ..._support.lookup import nearest
 from ...errors import HoldfastError, InputError
 from ..results import Result
@@ -96,5 +97,5 @@ def tracker_named(text: str) -> Tracker:
         raise InputError(f"no tracker {name!r}; {nearest(name, TRACKERS)}There are: {', '.join(TRACKERS)}")
     kind, package = TRACKERS[name]
     if find_spec(package) is None:
-        raise InputError(f"{name} is not installed: pip install 'holdfast-fl[{name}]'")
+        raise InputError(f"{name} is not installed; {install(name)}")
     return kind(target or None)

