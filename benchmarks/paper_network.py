@@ -1,13 +1,14 @@
-"""Figure 5, mimicry, minima, leak and gain on the paper's own network: `python -m benchmarks.paper_network`.
+"""Figure 5, mimicry, minima, and what rules let through: `python -m benchmarks.paper_network`.
 
-The model is that of the table `paper_network` after its warm start and one clean round; leak and gain are
-those of the round before. Each study is stored
-once it is made, in the same folder as the runs: a command that was stopped resumes.
+The model is that of the table `paper_network` after its warm start and one clean round; what rules let
+through is measured in rounds right after the warm start, each with other clients. Each study is stored once
+it is made, in the same folder as the runs: a command that was stopped resumes.
 """
 
 import argparse
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("HOLDFAST_THREADS", "1")
@@ -45,7 +46,7 @@ STUDIES = {
     "entries": bind(gradient_histogram, "study"),
     "mimicry": bind(mimicry, "study", n_kept=(10, 1_000, 10_000), n_pairs=2),
     "minima": bind(separable_minima, "study", n_benign=5, n_combinations=8),
-    "rules": bind(rules_on_a_round, "study", rules=RULES, start=AfterRounds(), draws=1),
+    "rules": bind(rules_on_a_round, "study", rules=RULES, start=AfterRounds(), draws=5),
 }
 
 
@@ -63,11 +64,11 @@ def lines(folder: Path, *, scale: str) -> Iterator[str]:
     apart = load_or_make_study(STUDIES["minima"], run, folder)
     yield f"{apart.ratio:.2f} times as far from the hull as an honest model from the others'"
     yield f"ASR {apart.malicious_success:.3f} against at most {max(apart.mixed_success):.3f} of mixtures"
-    round_ = load_or_make_study(STUDIES["rules"], run, folder)
-    yield f"{round_.n_attackers[0]} attackers of {round_.n_clients}; before the round {round_.accuracy:.3f}"
-    for rule in round_.rules:
-        (own,) = rule.draws
-        yield f"{rule.rule}: leak {own.leak:.3f}, gain {own.gain:.2f}, ASR {own.attack_success:.3f}"
+    rounds = load_or_make_study(STUDIES["rules"], replace(run, sampling="fixed"), folder)
+    yield f"{rounds.n_attackers[0]} attackers of {rounds.n_clients}; before the round {rounds.accuracy:.3f}"
+    for rule in rounds.rules:
+        let = (f"{own.leak:.3f} / {own.gain:.2f} / {own.dose:.3f}" for own in rule.draws)
+        yield f"{rule.rule}: leak / gain / dose {', '.join(let)}"
 
 
 def main() -> None:
