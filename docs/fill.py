@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from filling import findings, lists, watched
-from filling.probes import paper_figure, probe_text
+from filling.probes import network_figure, probe_text
 from front import front_text, write_front
 
 from holdfast.paper.evidence import evidence
@@ -102,4 +102,4 @@ if __name__ == "__main__":
         path.write_text(filled(path.read_text(encoding="utf-8"), document), encoding="utf-8")
     write_front(document)
     draw_figures(document, ROOT / "docs" / "figures")
-    save(paper_figure(), ROOT / "docs" / "figures" / "probe-cifar10.png")
+    save(network_figure(), ROOT / "docs" / "figures" / "probe-network.png")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.lab import TASKS
+from holdfast.lab.presets import PAPER_NETWORK
 from holdfast.paper.experiment import runs_folder
 from holdfast.paper.studies.store import list_studies, studies_folder
 from holdfast.report.leak_figure import leak_figure
@@ -18,30 +19,24 @@ RESULTS = Path(__file__).parents[2] / "results"
 
 def probe_text(name: str) -> str:
     """Return the table of probes that a marker names."""
-    own = {"paper": paper_text, "paper-draws": paper_draws_text, "foretold": foretold_text}
+    own = {"network": network_text, "foretold": foretold_text}
     return own[name]() if name in own else probes_text(name)
 
 
 def probes() -> list[dict[str, Any]]:
-    """Return the stored probes, each with its task, its start and its scale.
-
-    Those of the paper's own network are on a page of their own.
-    """
+    """Return the stored probes, each with its task and its start."""
     found = []
     for entry in list_studies(studies_folder(RESULTS))[0]:
-        study, task = entry["description"]["study"], entry["description"]["run"]["task"]
-        if study.startswith("rules_on_a_round(") and task["name"] != "cifar10-resnet18":
+        study, task = entry["description"]["study"], entry["description"]["run"]["task"]["name"]
+        if study.startswith("rules_on_a_round("):
             start = study.partition(" start=")[2].partition(", draws=")[0]
-            scale = "paper" if task["model"].startswith("resnet18(") else "cpu"
-            found.append({"task": task["name"], "start": start, "scale": scale, **entry["found"]})
+            found.append({"task": task, "start": start, **entry["found"]})
     return found
 
 
 def probes_text(which: str) -> str:
     """Return leak / gain / dose by rule and task, of the probes from this kind of start."""
-    chosen = {
-        one["task"]: one for one in probes() if one["scale"] == "cpu" and one["start"].startswith(which)
-    }
+    chosen = {one["task"]: one for one in probes() if one["start"].startswith(which)}
     columns = {task: chosen[task] for task in TASKS if task in chosen}
     rows = [["rule", *columns], ["---", *["---:"] * len(columns)]]
     rules = [{rule["rule"].partition("(")[0]: rule for rule in one["rules"]} for one in columns.values()]
@@ -55,41 +50,30 @@ def probes_text(which: str) -> str:
     return grid(rows)
 
 
-def paper_text() -> str:
-    """Return all that was measured at the paper's scale on one draw, the smallest dose first."""
-    found = [one for one in probes() if one["scale"] == "paper" and len(one["n_attackers"]) == 1]
-    rows = []
-    for rule in (rule for one in found for rule in one["rules"]):
-        (one,) = rule["draws"]
-        after = f"{one['accuracy']:.2f}, {one['attack_success']:.2f}"
-        rows.append((_first(one["dose"]), [f"`{rule['rule']}`", *_let(rule), after, f"{one['seconds']:.1f}"]))
-    accuracy, success = found[0]["accuracy"], found[0]["attack_success"]
-    before = ["*before the round*", "", "", "", f"{accuracy:.2f}, {success:.2f}", ""]
-    head = ["rule", "leak", "gain", "dose", "Acc, ASR", "seconds"]
-    return grid([head, ["---", *["---:"] * 5], *(cells for _, cells in sorted(rows)), before])
-
-
-def paper_draws_text() -> str:
-    """Return leak / gain / dose at the paper's scale, draw by draw."""
-    (found,) = [one for one in probes() if one["scale"] == "paper" and len(one["n_attackers"]) > 1]
+def network_text() -> str:
+    """Return what rules let through in the paper's own network, draw by draw, the smallest dose first."""
+    found = _in_the_network()
     draws = [f"draw {number}" for number, _ in enumerate(found["n_attackers"], start=1)]
-    rows = [["rule", *draws], ["---", *["---:"] * len(draws)]]
+    rows = []
     for rule in found["rules"]:
         cells = (" / ".join(_let({"draws": [one]})) for one in rule["draws"])
-        rows.append([f"`{rule['rule']}`", *cells])
-    return grid(rows)
+        rows.append((float(_let(rule)[2]), [f"`{rule['rule']}`", *cells, _let(rule)[2]]))
+    head = ["rule", *draws, "median dose"]
+    return grid([head, ["---", *["---:"] * (len(draws) + 1)], *(cells for _, cells in sorted(rows))])
 
 
-def paper_figure() -> Any:
-    """Return leak against gain of all rules at the paper's scale."""
-    (found,) = [one for one in probes() if one["scale"] == "paper" and len(one["rules"]) > 10]
-    points = {
-        rule["rule"].partition("(")[0]: [(one["leak"], one["gain"]) for one in rule["draws"]]
-        for rule in found["rules"]
-    }
+def network_figure() -> Any:
+    """Return leak against gain in the paper's own network."""
+    found = _in_the_network()
+    points = {rule["rule"]: [(one["leak"], one["gain"]) for one in rule["draws"]] for rule in found["rules"]}
     share = found["n_attackers"][0] / found["n_clients"]
-    title = "CIFAR-10, ResNet-18, edge case: one round from a warm start"
+    title = "ResNet-18, edge case: one round from a warm start"
     return leak_figure(points, share=share, title=title)
+
+
+def _in_the_network() -> dict[str, Any]:
+    (found,) = [one for one in probes() if one["task"] == PAPER_NETWORK.name]
+    return found
 
 
 def foretold_text() -> str:
@@ -105,7 +89,7 @@ def foretold_text() -> str:
         "AfterRounds(n_rounds=20)": {},
     }
     n_rules = {}
-    for probe in (one for one in probes() if one["scale"] == "cpu"):
+    for probe in (one for one in probes() if one["task"] != PAPER_NETWORK.name):
         task, known = (
             probe["task"],
             [one for one in probe["rules"] if (probe["task"], one["rule"]) in trained],
@@ -129,11 +113,6 @@ def _rank_correlation(first: Any, second: Any) -> float:
         [np.mean(np.flatnonzero(np.sort(values) == one)) for one in values] for values in (first, second)
     ]
     return float(np.corrcoef(ranks)[0, 1])
-
-
-def _first(dose: float | None) -> float:
-    """Return what rules are sorted by: those without a dose come last."""
-    return np.inf if dose is None else dose
 
 
 def _let(rule: dict[str, Any]) -> list[str]:
