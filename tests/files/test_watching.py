@@ -15,7 +15,7 @@ from holdfast.files.saving import load_memory, save_memory
 from holdfast.files.stored import StoredTensor
 from holdfast.watching import ClientMemory
 
-from .rounds import assert_same
+from .rounds import assert_same, drawn
 from .watched import N_ATTACKERS, N, a_base, write_watched
 
 ATTACKERS = tuple(f"c{number:02}" for number in range(N_ATTACKERS))
@@ -36,7 +36,7 @@ def run_rounds(folder, rule, watch, n_rounds, base=None):
 def test_clients_are_known_by_their_files_names_and_files_give_the_bits_of_the_call_in_memory(rule, tmp_path):
     watch, state, found = factions(hearing=4.0, rewind=0, false_alarms=0.5), None, []
     for said, out, base, models in run_rounds(tmp_path, rule, watch, 6):
-        rng = np.random.default_rng(5)
+        rng = drawn(5, tmp_path / f"round{len(found) + 1}" / "base.safetensors")
         result = defend(models, rule, base=base, watch=watch, state=state, rng=rng)
         state = result.state
         assert_same(out, result.model)
