@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["aggregate_command"]
 
 LONG = 4096
+MEMORY = "1GB"
 
 
 def aggregate_command(
@@ -38,7 +39,7 @@ def aggregate_command(
     set_: options.Settings = None,
     memory: Annotated[
         str, typer.Option(help="Memory to use, such as 500MB or 1GB; the rest goes to the disk.")
-    ] = "1GB",
+    ] = MEMORY,
     watch: Annotated[
         bool,
         typer.Option("--watch", help="Remember the clients in --state; expel those who attack together."),
@@ -101,14 +102,23 @@ def aggregate_command(
     facts = {"rule": str(chosen), "base": printable(base, limit=LONG), "out": printable(out, limit=LONG)}
     if watching is not None:
         facts["watch"] = str(watching)
-    typed = {"--weights": weights, "--reference": reference, "--seed": seed, "--updates": updates and ""}
-    words = ["--rule", rule, *(word for pair in set_ or () for word in ("--set", pair))]
-    words += [word for pattern in only or () for word in ("--only", pattern)]
-    words += [
-        word for name, value in typed.items() if value not in (None, False) for word in (name, str(value))
-    ]
-    words = [word for word in words if word]
-    step = step_after(said, clients, base=base, out=out, state=state, words=words)
+    typed = {
+        "--rule": rule,
+        "--set": set_,
+        "--only": only,
+        "--updates": updates,
+        "--weights": weights,
+        "--reference": reference,
+        "--seed": seed,
+        "--watch": watch,
+        "--state": state,
+        "--ledger": ledger,
+        "--memory": None if memory == MEMORY else memory,
+        "--workers": workers,
+        "--report": report,
+        "--json": as_json,
+    }
+    step = step_after(said, clients, base=base, out=out, typed=typed)
     with errors_shown(Ending.UNREPORTED):  # the model is written
         _tell(said, facts, report, step, as_json=as_json)
     if not said.diagnostics.aggregated and not said.is_hearing:

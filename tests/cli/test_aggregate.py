@@ -2,6 +2,7 @@ import errno
 import json
 import os
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -200,6 +201,52 @@ def test_a_round_without_a_usable_client_keeps_the_model_and_says_so_by_its_exit
     assert done.exit_code == 3
     assert "NOT AGGREGATED" in done.output
     assert (folder / "next").read_bytes() == at.read_bytes()
+
+
+def next_command(done):
+    """The command that a round ends with, as a shell takes it apart."""
+    (line,) = [line for line in done.output.splitlines() if line.startswith("    holdfast aggregate")]
+    return shlex.split(line)[1:]
+
+
+def test_the_next_command_starts_from_the_model_just_written_and_replaces_none(round_, monkeypatch):
+    folder, _, _, at, clients = round_
+    monkeypatch.chdir(folder)
+    out = Path("next.safetensors")
+    done = run("aggregate", *clients, "--base", at, "--rule", "median", "--out", out)
+    assert done.exit_code == 0, done.output
+    first = out.read_bytes()
+    Path("next-2.safetensors").touch()
+    typed = next_command(run("aggregate", *clients, "--base", at, "--rule", "median", "--out", out))
+    assert typed[-6:] == ["--base", "next.safetensors", "--out", "next-3.safetensors", "--rule", "median"]
+    assert run("aggregate", *clients, *typed[2:]).exit_code == 0
+    assert out.read_bytes() == first != Path("next-3.safetensors").read_bytes()
+
+
+def test_the_next_command_may_be_a_hearing_which_keeps_the_model(tmp_path):
+    at, clients, _ = write_watched(tmp_path, 1, a_base())
+    out = tmp_path / "next.safetensors"
+    done = run("aggregate", *clients, "--base", at, "--rule", "median", "--out", out)
+    assert "It begins with a hearing" in done.output.replace("\n ", "")
+    first, typed = out.read_bytes(), next_command(done)
+    assert typed[-3:] == ["--watch", "--state", f"{out}.watch"]
+    again = run("aggregate", *clients, *typed[2:])
+    assert again.exit_code == 0, again.output
+    assert out.read_bytes() == (tmp_path / "next-2.safetensors").read_bytes() == first
+
+
+def test_the_next_command_repeats_what_was_typed(round_, monkeypatch):
+    folder, base, _, at, clients = round_
+    monkeypatch.chdir(folder)
+    (folder / "counts.json").write_text(json.dumps({path.stem: 10 for path in clients}))
+    options = ["--rule", "fedavg", "--only", "a*", "--only", "b*", "--weights", "counts.json", "--seed", "5"]
+    options += ["--state", "state", "--ledger", "files.db", "--memory", "500MB"]
+    done = run("aggregate", *clients, "--base", at, "--out", "next", *options, "--report", "report.json")
+    assert done.exit_code == 0, done.output
+    expected = ["--base", "next", "--out", "next-2", *options, "--report", "report-2.json"]
+    assert next_command(done)[2:] == expected
+    typed = next_command(run("aggregate", *clients, "--base", at, "--out", at, "--rule", "median"))
+    assert typed[2:] == ["--base", str(at), "--out", str(at), "--rule", "median"]
 
 
 def watched(folder, number, *more):
