@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._support.cluster import connected
+from .._support.locks import held, lock_of
 from ..core import Rule, Watch, bind
 from ..core.diagnostics import Diagnostics
 from ..defending import defend_screened
@@ -121,6 +122,7 @@ def aggregate_files(
     check_output(Path(out), own)
     facts: dict[str, Any] = {"rule": str(bound), "watch": None if watch is None else str(watch)}
     with (
+        _remembering(None if state is None else Path(state)),
         booked(ledger, **facts) as book,
         _room(Path(out), memory, workers, progress) as room,
         ExitStack() as written,
@@ -176,6 +178,20 @@ def _room(out: Path, memory: int | str, workers: str | None, progress: Progress 
         return
     with connected(workers) as n_cores:
         yield RayRoom(folder, n_bytes, progress, n_cores=n_cores)
+
+
+@contextmanager
+def _remembering(state: Path | None) -> Iterator[None]:
+    """Hold the memory for one round: of two rounds at once, the later would forget what the other saw."""
+    if state is None:
+        yield
+        return
+    with held(lock_of(state.absolute())) as is_ours:
+        if not is_ours:
+            raise InputError(
+                f"another round uses the state {state}: wait until it has ended, then repeat this one"
+            )
+        yield
 
 
 def _check_inputs(rule: Rule, watch: Watch | None, reference: Any, state: Any) -> None:

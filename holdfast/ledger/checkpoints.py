@@ -8,17 +8,12 @@ from pathlib import Path
 
 from .._support.arrays import UNREADABLE, Arrays, read_arrays
 from .._support.atomic import write_whole
-from .._support.locks import held
+from .._support.locks import held, lock_of
 from ..errors import DataError, HoldfastError, InputError
 from .entries import model_hash
 from .opening import Ledger
 
-__all__ = ["keep_checkpoint", "kept_checkpoints", "lock_of", "rewind"]
-
-
-def lock_of(ledger: Path) -> Path:
-    """Return the file that the process which trains holds, so that nobody else writes rounds or rewinds."""
-    return ledger.with_name(f"{ledger.name}.lock")
+__all__ = ["keep_checkpoint", "kept_checkpoints", "rewind"]
 
 
 def kept_checkpoints(path: Path) -> dict[int, Path]:

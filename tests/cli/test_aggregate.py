@@ -236,7 +236,7 @@ def test_the_next_command_may_be_a_hearing_which_keeps_the_model(tmp_path):
 
 
 def test_the_next_command_repeats_what_was_typed(round_, monkeypatch):
-    folder, base, _, at, clients = round_
+    folder, _, _, at, clients = round_
     monkeypatch.chdir(folder)
     (folder / "counts.json").write_text(json.dumps({path.stem: 10 for path in clients}))
     options = ["--rule", "fedavg", "--only", "a*", "--only", "b*", "--weights", "counts.json", "--seed", "5"]

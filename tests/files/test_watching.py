@@ -75,6 +75,23 @@ def test_a_rewind_is_left_to_the_caller_who_has_the_first_model(tmp_path):
     assert "REWIND" not in str(rounds[3])
 
 
+def test_of_two_rounds_with_one_state_the_second_is_refused(tmp_path, monkeypatch):
+    at, clients, _ = write_watched(tmp_path, 1, a_base())
+    files = {"base": at, "state": tmp_path / "state.safetensors", "watch": factions()}
+    defend_screened = aggregating.defend_screened
+
+    def meanwhile(*given, **more):
+        with pytest.raises(InputError, match=r"another round uses the state .*state\.safetensors: wait"):
+            aggregate_files(clients, fedavg, out=tmp_path / "other", **files)
+        return defend_screened(*given, **more)
+
+    monkeypatch.setattr(aggregating, "defend_screened", meanwhile)
+    said = aggregate_files(clients, fedavg, out=tmp_path / "next", **files)
+    assert said.verdicts.round == 1
+    assert not (tmp_path / "other").exists()
+    assert not (tmp_path / "state.safetensors.lock").exists()
+
+
 def test_before_the_rule_only_the_sample_is_read(tmp_path, monkeypatch):
     n_read, read = {}, StoredTensor.read
 

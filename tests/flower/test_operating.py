@@ -10,10 +10,11 @@ from flwr.app import MetricRecord
 from flwr.serverapp.strategy import FedAvg, Result, Strategy
 
 from holdfast import factions, fedavg, invariant
+from holdfast._support.locks import lock_of
 from holdfast.errors import InputError
 from holdfast.flower import Code, Robust
 from holdfast.ledger import Policy, model_hash, open_ledger, verify
-from holdfast.ledger.checkpoints import kept_checkpoints, lock_of, rewind
+from holdfast.ledger.checkpoints import kept_checkpoints, rewind
 
 from .nodes import NODES, Federation, arrays_in, content, crashing, honest, model, one_round, record, trained
 from .test_watch import ATTACKERS, federation, start
