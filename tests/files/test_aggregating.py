@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import ml_dtypes
@@ -102,13 +103,25 @@ def test_a_round_that_is_skipped_leaves_the_memory_as_it_was(tmp_path):
     assert files["state"].read_bytes() == before
 
 
-def test_a_state_of_another_rule_or_a_damaged_one_is_an_error(tmp_path):
+def test_another_rule_starts_its_state_anew_and_says_so(tmp_path, caplog):
     base, models = some_models()
     at, clients = write_round(tmp_path, base, models)
     files = {"base": at, "out": tmp_path / "next.safetensors", "state": tmp_path / "state.safetensors"}
     aggregate_files(clients, a.sparsefed, **files)
-    with pytest.raises(DataError, match="is that of sparsefed, not of centered_clipping"):
-        aggregate_files(clients, a.centered_clipping, **files)
+    aggregate_files(clients, a.centered_clipping, **files)
+    assert_same(files["out"], in_memory(base, models, a.centered_clipping)[0])
+    said = f"{files['state']} was made with sparsefed; the state of centered_clipping starts anew"
+    assert [record.message for record in caplog.records if "anew" in record.message] == [said]
+
+
+def test_what_is_no_state_or_a_damaged_one_is_an_error(tmp_path):
+    base, models = some_models()
+    at, clients = write_round(tmp_path, base, models)
+    files = {"base": at, "out": tmp_path / "next.safetensors", "state": tmp_path / "state.safetensors"}
+    aggregate_files(clients, a.sparsefed, **files)
+    other = shutil.copy(clients[0], tmp_path / "other")
+    with pytest.raises(DataError, match=r"the state, .*other, is another safetensors file"):
+        aggregate_files(clients, a.sparsefed, **{**files, "state": other})
     raw = files["state"].read_bytes()
     files["state"].write_bytes(raw[:-3])
     with pytest.raises(DataError, match=r"the state, .* has .* bytes, but its header describes"):

@@ -1,6 +1,8 @@
 """A watch over clients whose models lie in files."""
 
+import hashlib
 import os
+import stat
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from holdfast.files.room import Room
 from holdfast.files.saving import load_memory, save_memory
 from holdfast.files.stored import StoredTensor
 from holdfast.watching import ClientMemory
+from holdfast.watching.states import memory_arrays
 
 from .rounds import assert_same, drawn
 from .watched import N_ATTACKERS, N, a_base, write_watched
@@ -140,6 +143,35 @@ def test_what_was_remembered_stays_in_a_round_without_the_watch(tmp_path):
     }
 
 
+def test_whom_the_watch_expelled_stays_expelled_under_another_rule(tmp_path, caplog):
+    watch = factions(hearing=0.0, rewind=0, false_alarms=0.5)
+    *_, (said, *_) = run_rounds(tmp_path, sparsefed, watch, 3)
+    assert said.verdicts.of("expelled") == ATTACKERS
+    at, clients, _ = write_watched(tmp_path, 4, a_base())
+    files = {"out": tmp_path / "next", "state": tmp_path / "state.safetensors", "watch": watch}
+    said = aggregate_files(clients, invariant, base=at, **files)
+    assert said.verdicts.round == 4
+    assert said.verdicts.of("expelled") == ATTACKERS
+    assert "starts anew; what the watch remembers of the clients stays" in caplog.text
+
+
+def test_only_its_owner_may_read_a_new_state_and_an_old_one_keeps_its_mode(tmp_path):
+    state = tmp_path / "state.safetensors"
+    found = []
+    for _, out, *_ in run_rounds(tmp_path, fedavg, factions(), 2):
+        found.append(stat.S_IMODE(state.stat().st_mode))
+        assert stat.S_IMODE(out.stat().st_mode) == 0o666 & ~mask()
+        state.chmod(0o640)
+    assert found == [0o600, 0o640]
+
+
+def mask():
+    """What new files are denied to others."""
+    found = os.umask(0)
+    os.umask(found)
+    return found
+
+
 def test_a_damaged_memory_or_one_that_does_not_fit_is_an_error(tmp_path):
     for _ in run_rounds(tmp_path, fedavg, factions(), 1):
         pass
@@ -158,6 +190,17 @@ def test_a_damaged_memory_or_one_that_does_not_fit_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"the memories of all clients take 27MB, .* allow at least \d+MB"):
         aggregate_files(clients, fedavg, base=at, state=state, memory="350MB", **files)
     assert not (tmp_path / "next").exists()
+
+
+def test_a_state_whose_digest_does_not_cover_the_rule_is_still_read(tmp_path):
+    path, state = tmp_path / "state.safetensors", SparseFedState(np.ones(3), np.arange(3.0), np.ones(2))
+    arrays = memory_arrays(sparsefed, Memory(state))
+    found = hashlib.sha256()
+    for name, values in arrays.items():
+        found.update(f"{name!r} {values.dtype} {values.shape}".encode() + values.tobytes())
+    said = {"holdfast": "state", "rule": "sparsefed", "digest": found.hexdigest()}
+    save_tensors(path, arrays, metadata=said)
+    assert load_memory(path, sparsefed, Room(tmp_path, 10**6)).rule.error.tolist() == [0, 1, 2]
 
 
 def test_no_flipped_bit_of_a_state_goes_unnoticed(tmp_path):
