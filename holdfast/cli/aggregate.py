@@ -1,7 +1,10 @@
 """holdfast aggregate: the next global model from the clients' files."""
 
 import json
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +83,7 @@ def aggregate_command(
             own = {"the base": base, "the output": out, "the state": state, "the reference": reference}
             _check_report(report, clients, {**own, "the weights": weights})
         chosen, watching = _chosen(rule, watch, options.settings(set_))
-        with options.progress("percent", 100, quiet=as_json) as show:
+        with options.progress("percent", 100, quiet=as_json) as show, _told_once(as_json=as_json):
             said = aggregate_files(
                 clients,
                 chosen,
@@ -123,6 +126,20 @@ def aggregate_command(
         _tell(said, facts, report, step, as_json=as_json)
     if not said.diagnostics.aggregated and not said.is_hearing:
         raise typer.Exit(Ending.NO)
+
+
+@contextmanager
+def _told_once(*, as_json: bool) -> Iterator[None]:
+    """Keep out of the log what the text says anyway: who was dropped or accused, why nothing was applied."""
+    logs = [] if as_json else [logging.getLogger(f"holdfast.{name}") for name in ("rounds", "verdicts")]
+    before = [log.disabled for log in logs]
+    try:
+        for log in logs:
+            log.disabled = True
+        yield
+    finally:
+        for log, was in zip(logs, before, strict=True):
+            log.disabled = was
 
 
 def _check_paths(clients: list[Path], out: Path, state: Path | None) -> None:

@@ -37,7 +37,10 @@ def step_after(
             None,
         )
     if not said.diagnostics.aggregated and not said.is_hearing:
-        return "Too few clients are usable. Ask for their files again, then repeat the command.", None
+        return (
+            "Too few clients are usable. Correct their files or ask for others, then repeat the command.",
+            None,
+        )
     told, more = "When the clients have sent their next models, aggregate them", dict(typed)
     if said.verdicts is not None:
         told += " with the same memory:"

@@ -1,4 +1,5 @@
 import errno
+import functools
 import json
 import os
 import resource
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from holdfast import multi_krum, trimmed_mean
@@ -201,6 +203,34 @@ def test_a_round_without_a_usable_client_keeps_the_model_and_says_so_by_its_exit
     assert done.exit_code == 3
     assert "NOT AGGREGATED" in done.output
     assert (folder / "next").read_bytes() == at.read_bytes()
+
+
+def test_a_dropped_client_is_named_once_and_is_no_suspect(round_):
+    folder, _, _, at, clients = round_
+    clients[1].write_bytes(b"\x80\x04nothing")
+    command = [sys.executable, "-c", "from holdfast.cli import main; main()", "aggregate", *clients]
+    command += ["--base", at, "--rule", "median", "--out", folder / "next"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run_it = functools.partial(subprocess.run, env=environment, capture_output=True, text=True, check=True)
+    done = run_it([*map(str, command)])
+    assert not done.stderr
+    assert done.stdout.split("holdfast aggregate")[0].count("c01") == 1
+    assert "What 1 client sent could not be used" in " ".join(done.stdout.split())
+    told = run_it([*map(str, command), "--json"])
+    assert "median dropped client c01: is a pickle" in told.stderr
+
+
+def test_files_of_torch_are_named_as_the_reason_and_nobody_is_accused(round_):
+    folder, _, _, at, clients = round_
+    for path in clients:
+        torch.save({"w": torch.ones(3)}, path)
+    done = run("aggregate", *clients, "--base", at, "--rule", "median", "--out", folder / "next")
+    assert done.exit_code == 3
+    told = " ".join(done.output.split())
+    assert (
+        "Why: No usable update is left, after 7 were dropped. The reason for 7 clients: is a file of" in told
+    )
+    assert "Suspects: Too early to say: no update was aggregated." in told
 
 
 def next_command(done):
