@@ -38,7 +38,12 @@ def aggregate_command(
     out: Annotated[
         Path, typer.Option(help="File for the next model; replaced when the new one is complete.")
     ],
-    rule: Annotated[str, typer.Option(help="The rule, such as invariant, median or rfa.")] = "invariant",
+    rule: Annotated[
+        str,
+        typer.Option(
+            help="The rule. If you know how many attack at most, krum_trimmed_mean with --set n_malicious=2."
+        ),
+    ] = "flame",
     set_: options.Settings = None,
     memory: Annotated[
         str, typer.Option(help="Memory to use, such as 500MB or 1GB; the rest goes to the disk.")
@@ -223,4 +228,11 @@ def _chosen(name: str, watch: bool, settings: dict[str, Any]) -> "tuple[Rule, Wa
     rule = rules.pop()
     while rules:
         rule = rules.pop()(rule=rule)
+    if rule.missing:
+        number = f"--set {rule.missing[0]}=..."
+        if rule.missing[0].endswith("n_malicious"):
+            number = (
+                f"--set {rule.missing[0]}=2, if at most 2 of a round's clients attack; flame needs no number"
+            )
+        raise InputError(f"{rule.name} needs {', '.join(rule.missing)}: add {number}")
     return rule, watching

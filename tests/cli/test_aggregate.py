@@ -13,11 +13,11 @@ import torch
 from typer.testing import CliRunner
 
 from holdfast import multi_krum, trimmed_mean
-from holdfast.aggregators import arc, nnm
+from holdfast.aggregators import arc, flame, nnm
 from holdfast.cli.commands import app
 
 from ..files.hostile import edited
-from ..files.rounds import assert_same, in_memory, some_models, write_round
+from ..files.rounds import assert_same, drawn, in_memory, some_models, write_round
 from ..files.watched import a_base, write_watched
 
 runner = CliRunner()
@@ -61,10 +61,19 @@ def test_a_rule_may_stand_in_front_of_another(round_):
 
 def test_json_is_one_document(round_):
     folder, _, _, at, clients = round_
-    done = run("aggregate", *clients, "--base", at, "--out", folder / "next", "--json")
+    done = run("aggregate", *clients, "--base", at, "--out", folder / "next", "--rule", "median", "--json")
     document = json.loads(done.stdout)
-    assert document["rule"] == "invariant(tau=0.6, alpha=0.25, strict=False)"
+    assert document["rule"] == "median()"
     assert document["diagnostics"]["clients"] == [path.stem for path in clients]
+
+
+def test_without_a_rule_it_is_the_one_that_needs_no_number_of_attackers(round_):
+    folder, base, models, at, clients = round_
+    done = run("aggregate", *clients, "--base", at, "--out", folder / "next", "--seed", 3)
+    assert done.exit_code == 0, done.output
+    assert_same(folder / "next", in_memory(base, models, flame, rng=drawn(3, at))[0])
+    told = " ".join(run("aggregate", "--help").stdout.replace("│", " ").split())
+    assert "krum_trimmed_mean with --set n_malicious=2" in told
 
 
 def test_the_report_is_json_and_a_page_whose_names_are_no_markup(round_):
@@ -176,8 +185,12 @@ def test_a_disk_that_is_full_is_said_with_the_name_of_the_file_and_nothing_was_w
         (("--rule", "nmn+krum"), "there is no rule 'nmn'; did you mean 'nnm'?"),
         (("--rule", "nnm+krumm"), "there is no rule 'krumm'; did you mean 'krum'?"),
         (("--rule", "median+krum"), "median does not work in front of another rule; these do: arc"),
-        (("--rule", "nnm+krum"), "nnm needs n_malicious"),
-        (("--set", "alfa=1"), "did you mean 'alpha'? There are: invariant.tau, invariant.alpha"),
+        (("--rule", "nnm+krum"), "nnm needs n_malicious, krum.n_malicious: add --set n_malicious=2, if"),
+        (
+            ("--rule", "krum-trimmed-mean"),
+            "add --set n_malicious=2, if at most 2 of a round's clients attack",
+        ),
+        (("--set", "noisy=1"), "did you mean 'noise'? There are: flame.noise"),
         (("--set", "hearing=1"), "no setting 'hearing'"),
         (("--memory", "much"), "written like 500MB or 1GB"),
         (("--base", "nothing.safetensors"), "cannot be opened"),
@@ -289,7 +302,7 @@ def watched(folder, number, *more):
 
 
 def test_a_hearing_is_no_failure_and_says_that_nothing_is_applied(tmp_path):
-    done = watched(tmp_path, 1, "--set", "hearing=2", "--set", "invariant.tau=0.2")
+    done = watched(tmp_path, 1, "--set", "hearing=2", "--set", "flame.noise=0.002")
     assert done.exit_code == 0, done.output
     assert "watch, round 1: 20 clients heard, 0 expelled" in done.output
     assert "hearing: nothing is applied until all were heard" in done.output
