@@ -156,7 +156,10 @@ def _check_paths(clients: list[Path], out: Path, state: Path | None) -> None:
     if missing:
         first = printable(missing[0], limit=LONG)
         more = f", and {len(missing) - 1} more of the given paths" if len(missing) > 1 else ""
-        raise InputError(f"there is no file or folder {first}{more}; nothing was written")
+        hint = ""
+        if str(missing[0]) == "factions":
+            hint = "; --watch takes no value here: it is always factions, so leave the name out"
+        raise InputError(f"there is no file or folder {first}{more}{hint}; nothing was written")
     for path in filter(None, (out, state)):
         check_writable_folder(path.parent)
 

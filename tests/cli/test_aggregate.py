@@ -347,6 +347,14 @@ def test_a_watch_without_a_file_to_remember_in_is_a_wrong_use(round_):
     assert not (folder / "next").exists()
 
 
+def test_a_name_after_the_watch_is_answered_with_what_to_type(round_):
+    folder, _, _, at, clients = round_
+    files = ("--base", at, "--out", folder / "next", "--state", folder / "state")
+    done = run("aggregate", *clients, *files, "--watch", "factions")
+    assert done.exit_code == 1
+    assert "--watch takes no value here: it is always factions, so leave the name out" in done.stderr
+
+
 def test_a_path_that_does_not_exist_is_the_operators_mistake(round_):
     folder, _, _, at, clients = round_
     before = sorted(folder.rglob("*"))
