@@ -38,12 +38,7 @@ def aggregate_command(
     out: Annotated[
         Path, typer.Option(help="File for the next model; replaced when the new one is complete.")
     ],
-    rule: Annotated[
-        str,
-        typer.Option(
-            help="The rule. If you know how many attack at most, krum_trimmed_mean with --set n_malicious=2."
-        ),
-    ] = "flame",
+    rule: Annotated[str, typer.Option(help="The rule; flame need not be told how many attack.")] = "flame",
     set_: options.Settings = None,
     memory: Annotated[
         str, typer.Option(help="Memory to use, such as 500MB or 1GB; the rest goes to the disk.")
@@ -74,7 +69,10 @@ def aggregate_command(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Aggregate clients' models from files, in bounded memory."""
+    """Aggregate clients' models from files, in bounded memory.
+
+    If you know how many attack at most, take --rule krum_trimmed_mean --set n_malicious=2.
+    """
     if watch and state is None:
         raise typer.BadParameter(
             "a watch remembers the clients between rounds: name a file for that, --state FILE",

@@ -73,7 +73,7 @@ def test_without_a_rule_it_is_the_one_that_needs_no_number_of_attackers(round_):
     assert done.exit_code == 0, done.output
     assert_same(folder / "next", in_memory(base, models, flame, rng=drawn(3, at))[0])
     told = " ".join(run("aggregate", "--help").stdout.replace("│", " ").split())
-    assert "krum_trimmed_mean with --set n_malicious=2" in told
+    assert "--rule krum_trimmed_mean --set n_malicious=2" in told
 
 
 def test_the_report_is_json_and_a_page_whose_names_are_no_markup(round_):

@@ -113,7 +113,7 @@ def test_attackers_without_an_attack_are_refused(tmp_path):
 def test_more_attackers_than_clients_are_refused(tmp_path):
     done = holdfast("run", "phishing", *SMALL, "--attack", "edge-case", "--malicious", 13, "--out", tmp_path)
     assert done.exit_code == Ending.FAILED
-    assert "n_malicious must be a whole number from 0 to 12; got 13" in done.stderr
+    assert "--malicious must be a whole number from 0 to 12; got 13" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
