@@ -27,15 +27,15 @@ UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.
 N_DIGEST = 64  # hexadecimal digits of a sha256
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write the arrays under their names, all or nothing."""
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], *, mode: int | None = None) -> None:
+    """Write the arrays under their names, all or nothing; `mode` is for a file that is new."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.comment = bytes(N_DIGEST)  # the room for it
     content = buffer.getbuffer()
     content[-N_DIGEST:] = _digest(content)
-    write_whole(path, content)
+    write_whole(path, content, mode=mode)
 
 
 def read_arrays(path: Path) -> Arrays:

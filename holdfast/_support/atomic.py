@@ -19,22 +19,26 @@ from typing import BinaryIO
 
 from .locks import try_lock
 
-__all__ = ["replacing", "replacing_folder", "write_whole"]
+__all__ = ["PRIVATE", "replacing", "replacing_folder", "write_whole"]
+
+PRIVATE = 0o600  # only its owner may read it
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of Linux
 NO_LINKS, FOLDER = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_DIRECTORY", 0)
 
 
-def write_whole(path: Path, content: bytes | memoryview) -> None:
+def write_whole(path: Path, content: bytes | memoryview, *, mode: int | None = None) -> None:
     """Write a file, and the folders above it, with all of the content or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file:
+    with replacing(path, mode=mode) as file:
         file.write(content)
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, *, mode: int | None = None) -> Iterator[BinaryIO]:
     """Open a file beside the path that takes its name and mode once it is written, and else is removed.
+
+    `mode` is for a path where nothing is yet; what is given it is ours alone while it is written.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "note"
@@ -44,7 +48,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     b'done'
     """
     _remove_leftovers(path)
-    mode = _mode_of(path)
+    old = _mode_of(path)
+    mode = mode if old is None else old
     partial, fd = _new_partial(path, mode)
     try:
         with open(fd, "wb") as file:

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = [
     "check_whole",
     "checked_alpha",
     "checked_tau",
+    "count_of",
     "counted",
     "is_number",
     "largest_minority",
@@ -87,6 +89,26 @@ def whole_share(share: float, n: int) -> int:
     (4, 2, 0)
     """
     return math.ceil(as_written(share) * n - 1e-9)
+
+
+def count_of(given: int | str, n: int) -> int:
+    """Return how many of n are meant by a number, or by a share in percent, which is rounded up.
+
+    >>> count_of(3, 12), count_of("3", 12), count_of("20%", 12)
+    (3, 3, 3)
+    """
+    if not isinstance(given, str):
+        return given
+    number, percent_sign, rest = given.strip().partition("%")
+    try:
+        share = Decimal(number) if percent_sign and not rest.strip() else None
+        if share is None:
+            return int(given)
+    except (ArithmeticError, ValueError):
+        raise InputError(f"a number, as 20, or a share, as 20%; got {given!r}") from None
+    if not (share.is_finite() and 0 <= share <= 100):
+        raise InputError(f"a share is from 0% to 100%; got {given!r}")
+    return math.ceil(share * n / 100)
 
 
 def largest_minority(n_votes: int, n_clients: int) -> int:

@@ -17,7 +17,7 @@ try:
 except ImportError:  # a system without such locks
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["end_at_once", "held", "held_here", "locked", "try_lock"]
+__all__ = ["end_at_once", "held", "held_here", "lock_of", "locked", "try_lock"]
 
 _held: dict[Path, int] = {}  # [file] by which process
 _removing = threading.Lock()  # whoever removes such files: one thread at a time
@@ -34,6 +34,15 @@ def try_lock(fd: int) -> bool | None:
     except OSError:
         return None
     return True
+
+
+def lock_of(path: Path) -> Path:
+    """Return the file beside another that whoever works with that one holds.
+
+    >>> lock_of(Path("federation.db")).name
+    'federation.db.lock'
+    """
+    return path.with_name(f"{path.name}.lock")
 
 
 @contextmanager

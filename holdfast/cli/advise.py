@@ -1,10 +1,8 @@
 """holdfast advise: which alpha and tau, what they guarantee, what they cost, and what a watch would see."""
 
 import json
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import astuple
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +10,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from .._support.counting import count_of
 from .._support.writable import check_writable_file
 from ..theory import Advice, advise
 from ..theory.advice_text import percent, region_text, watch_text
+from . import options
 from .shown import Ending, errors_shown
 
 __all__ = ["advise_command"]
@@ -52,8 +52,10 @@ def advise_command(
             check_writable_file(plot)
         advice = advise(
             n_clients=clients,
-            n_malicious=_count("--malicious", malicious, clients),
-            n_per_round=None if per_round is None else _count("--per-round", per_round, clients),
+            n_malicious=count_of(options.counted_in("--malicious", malicious), clients),
+            n_per_round=None
+            if per_round is None
+            else count_of(options.counted_in("--per-round", per_round), clients),
             n_rounds=rounds,
             flip=flip,
             risk=risk,
@@ -70,21 +72,6 @@ def advise_command(
         _show(advice, Console(highlight=False))
     if strict and not advice.within_risk:
         raise typer.Exit(Ending.NO)
-
-
-def _count(option: str, given: str, n_clients: int) -> int:
-    """Return a number of clients, given as a number or as a share, which is rounded up."""
-    number, percent_sign, rest = given.strip().partition("%")
-    try:
-        share = Decimal(number) if percent_sign and not rest.strip() else None
-        if share is None:
-            return int(given)
-    except (ArithmeticError, ValueError):
-        message = f"a number of clients, as 20, or a share of them, as 20%; got {given!r}"
-        raise typer.BadParameter(message, param_hint=option) from None
-    if not (share.is_finite() and 0 <= share <= 100):
-        raise typer.BadParameter(f"a share is from 0% to 100%; got {given!r}", param_hint=option)
-    return math.ceil(share * n_clients / 100)
 
 
 def _show(advice: Advice, console: Console) -> None:

@@ -1,7 +1,10 @@
 """holdfast aggregate: the next global model from the clients' files."""
 
 import json
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["aggregate_command"]
 
 LONG = 4096
+MEMORY = "1GB"
 
 
 def aggregate_command(
@@ -34,11 +38,11 @@ def aggregate_command(
     out: Annotated[
         Path, typer.Option(help="File for the next model; replaced when the new one is complete.")
     ],
-    rule: Annotated[str, typer.Option(help="The rule, such as invariant, median or rfa.")] = "invariant",
+    rule: Annotated[str, typer.Option(help="The rule; flame need not be told how many attack.")] = "flame",
     set_: options.Settings = None,
     memory: Annotated[
         str, typer.Option(help="Memory to use, such as 500MB or 1GB; the rest goes to the disk.")
-    ] = "1GB",
+    ] = MEMORY,
     watch: Annotated[
         bool,
         typer.Option("--watch", help="Remember the clients in --state; expel those who attack together."),
@@ -65,7 +69,10 @@ def aggregate_command(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Aggregate clients' models from files, in bounded memory."""
+    """Aggregate clients' models from files, in bounded memory.
+
+    If you know how many attack at most, take --rule krum_trimmed_mean --set n_malicious=2.
+    """
     if watch and state is None:
         raise typer.BadParameter(
             "a watch remembers the clients between rounds: name a file for that, --state FILE",
@@ -79,7 +86,7 @@ def aggregate_command(
             own = {"the base": base, "the output": out, "the state": state, "the reference": reference}
             _check_report(report, clients, {**own, "the weights": weights})
         chosen, watching = _chosen(rule, watch, options.settings(set_))
-        with options.progress("percent", 100, quiet=as_json) as show:
+        with options.progress("percent", 100, quiet=as_json) as show, _told_once(as_json=as_json):
             said = aggregate_files(
                 clients,
                 chosen,
@@ -101,18 +108,41 @@ def aggregate_command(
     facts = {"rule": str(chosen), "base": printable(base, limit=LONG), "out": printable(out, limit=LONG)}
     if watching is not None:
         facts["watch"] = str(watching)
-    typed = {"--weights": weights, "--reference": reference, "--seed": seed, "--updates": updates and ""}
-    words = ["--rule", rule, *(word for pair in set_ or () for word in ("--set", pair))]
-    words += [word for pattern in only or () for word in ("--only", pattern)]
-    words += [
-        word for name, value in typed.items() if value not in (None, False) for word in (name, str(value))
-    ]
-    words = [word for word in words if word]
-    step = step_after(said, clients, base=base, out=out, state=state, words=words)
+    typed = {
+        "--rule": rule,
+        "--set": set_,
+        "--only": only,
+        "--updates": updates,
+        "--weights": weights,
+        "--reference": reference,
+        "--seed": seed,
+        "--watch": watch,
+        "--state": state,
+        "--ledger": ledger,
+        "--memory": None if memory == MEMORY else memory,
+        "--workers": workers,
+        "--report": report,
+        "--json": as_json,
+    }
+    step = step_after(said, clients, base=base, out=out, typed=typed)
     with errors_shown(Ending.UNREPORTED):  # the model is written
         _tell(said, facts, report, step, as_json=as_json)
     if not said.diagnostics.aggregated and not said.is_hearing:
         raise typer.Exit(Ending.NO)
+
+
+@contextmanager
+def _told_once(*, as_json: bool) -> Iterator[None]:
+    """Keep out of the log what the text says anyway: who was dropped or accused, why nothing was applied."""
+    logs = [] if as_json else [logging.getLogger(f"holdfast.{name}") for name in ("rounds", "verdicts")]
+    before = [log.disabled for log in logs]
+    try:
+        for log in logs:
+            log.disabled = True
+        yield
+    finally:
+        for log, was in zip(logs, before, strict=True):
+            log.disabled = was
 
 
 def _check_paths(clients: list[Path], out: Path, state: Path | None) -> None:
@@ -124,7 +154,10 @@ def _check_paths(clients: list[Path], out: Path, state: Path | None) -> None:
     if missing:
         first = printable(missing[0], limit=LONG)
         more = f", and {len(missing) - 1} more of the given paths" if len(missing) > 1 else ""
-        raise InputError(f"there is no file or folder {first}{more}; nothing was written")
+        hint = ""
+        if str(missing[0]) == "factions":
+            hint = "; --watch takes no value here: it is always factions, so leave the name out"
+        raise InputError(f"there is no file or folder {first}{more}{hint}; nothing was written")
     for path in filter(None, (out, state)):
         check_writable_folder(path.parent)
 
@@ -196,4 +229,11 @@ def _chosen(name: str, watch: bool, settings: dict[str, Any]) -> "tuple[Rule, Wa
     rule = rules.pop()
     while rules:
         rule = rules.pop()(rule=rule)
+    if rule.missing:
+        number = f"--set {rule.missing[0]}=..."
+        if rule.missing[0].endswith("n_malicious"):
+            number = (
+                f"--set {rule.missing[0]}=2, if at most 2 of a round's clients attack; flame needs no number"
+            )
+        raise InputError(f"{rule.name} needs {', '.join(rule.missing)}: add {number}")
     return rule, watching

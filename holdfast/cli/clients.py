@@ -43,6 +43,15 @@ class Shown(StrEnum):
     DROPPED = "dropped"
 
 
+#: What to say where there is nobody to list.
+NOBODY = {
+    Shown.ALL: "Nobody has taken part yet.",
+    Shown.NAMED: "Nobody is suspected or expelled.",
+    Shown.BANNED: "Nobody is banned or pardoned.",
+    Shown.DROPPED: "Nobody was dropped.",
+}
+
+
 @app.command("list")
 def list_command(
     ledger: options.Ledger,
@@ -64,6 +73,9 @@ def list_command(
     last = about["last"]["round"] if about["last"] else 0
     counts = ", ".join(f"{about[f'n_{name}']} {name}" for name in ("expelled", "suspected", "banned"))
     typer.echo(f"{counted(last, 'round')}, {counted(about['n_clients'], 'client')}: {counts}")
+    if not found:
+        typer.echo(NOBODY[only])
+        return
     for line in client_table(found):
         typer.echo(line)
     typer.echo(

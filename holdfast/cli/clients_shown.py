@@ -18,7 +18,7 @@ COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "standing": lambda one: one["standing"] or "-",
     "decided": lambda one: _decision(one) or "-",
     "since": lambda one: str(one["since"] or "-"),
-    "faction": lambda one: str(one["faction"] or "-"),
+    "faction": lambda one: str(one["faction"] or "-") if _is_accused(one) else "-",
     "used": lambda one: str(one["n_used"]),
     "dropped": lambda one: str(one["n_dropped"]),
     "length": lambda one: _number(one["norm"], ".3g"),
@@ -56,13 +56,25 @@ def client_history(client: dict[str, Any]) -> Iterator[str]:
     yield f"  used in {used}, dropped in {dropped}"
     for one in client["standings"]:
         alarm = _number(one["false_alarm"], ".2g")
-        faction = f", votes with faction {one['faction']}" if one["faction"] else ""
-        yield f"  from round {one['round']}: {one['standing']}{faction}, false alarm {alarm}"
+        yield f"  from round {one['round']}: {one['standing']}{_faction(one)}, false alarm {alarm}"
     for one in client["decisions"]:
         why = f": {one['why']}" if one["why"] else ""
         yield f"  after round {one['round']}: {one['action']} by {one['by']}{why}"
     for one in client["entries"][-N_SHOWN:]:
         yield f"  round {one['round']}: {_entry(one)}"
+
+
+def _faction(one: dict[str, Any]) -> str:
+    """Return with whom a client votes; one that is clear does so no more than honest clients may."""
+    if not one["faction"]:
+        return ""
+    if _is_accused(one):
+        return f", votes with faction {one['faction']}"
+    return f", nearest to faction {one['faction']} but no more than honest clients may be"
+
+
+def _is_accused(one: dict[str, Any]) -> bool:
+    return one["standing"] in ("suspected", "expelled")
 
 
 def _entry(one: dict[str, Any]) -> str:

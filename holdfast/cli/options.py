@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from .._support.counting import count_of
 from .._support.writable import check_writable_file
 from ..errors import InputError
 from ..lab.data.folders import VARIABLE
@@ -19,7 +20,7 @@ from ..lab.data.folders import VARIABLE
 if TYPE_CHECKING:
     from ..lab.choices import Numbers
 
-__all__ = ["Sampling", "check_page_name", "check_report", "numbers", "progress", "settings"]
+__all__ = ["Sampling", "check_page_name", "check_report", "counted_in", "numbers", "progress", "settings"]
 
 #: How often progress is written where it is no bar.
 SECONDS = 30.0
@@ -71,9 +72,15 @@ Settings = Annotated[
 ]
 Rounds = Annotated[int | None, typer.Option(help="Number of rounds.")]
 Clients = Annotated[int | None, typer.Option(help="Number of clients.")]
-PerRound = Annotated[int | None, typer.Option(help="Clients drawn per round.")]
+PerRound = Annotated[
+    str | None, typer.Option(metavar="N|N%", help="Clients drawn per round: 20, or a share, 20%.")
+]
 Malicious = Annotated[
-    int | None, typer.Option(help="Number of malicious clients; by default a fifth, on twitter a tenth.")
+    str | None,
+    typer.Option(
+        metavar="N|N%",
+        help="Malicious clients: 20, or a share, 20%; by default a fifth, on twitter a tenth.",
+    ),
 ]
 Sampled = Annotated[
     Sampling,
@@ -109,12 +116,25 @@ def settings(pairs: list[str] | None) -> dict[str, Any]:
 
 
 def numbers(
-    rounds: int | None, clients: int | None, per_round: int | None, malicious: int | None
+    rounds: int | None, clients: int | None, per_round: str | None, malicious: str | None
 ) -> "Numbers":
     """Return the counts that were given."""
     from ..lab.choices import Numbers
 
-    return Numbers(rounds, clients, per_round, malicious)
+    drawn = None if per_round is None else counted_in("--per-round", per_round)
+    attacking = None if malicious is None else counted_in("--malicious", malicious)
+    return Numbers(rounds, clients, drawn, attacking)
+
+
+def counted_in(option: str, given: str) -> int | str:
+    """Return a number of clients, or a share of them as it was typed; a usage error if it is neither."""
+    try:
+        count = count_of(given, 100)
+    except InputError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
+    if count < 0:
+        raise typer.BadParameter(f"a number of clients is at least 0; got {given!r}", param_hint=option)
+    return given.strip() if "%" in given else count
 
 
 def check_report(report: Path | None) -> None:

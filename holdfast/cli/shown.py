@@ -1,5 +1,6 @@
 """How a command ends that fails or is interrupted: one line that says why, and an exit code."""
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -46,10 +47,10 @@ def errors_shown(code: int = Ending.FAILED, *, interrupted: str = "Nothing was w
     except KeyboardInterrupt:
         _end_interrupted(interrupted)
     except HoldfastError as error:
-        typer.secho(str(error), fg="red", err=True)
+        typer.secho(_as_typed(str(error)), fg="red", err=True)
         raise typer.Exit(code) from None
     except OSError as error:
-        where = printable(error.filename or "a file", limit=300)
+        where = printable(error.filename or "the output or a file", limit=300)
         typer.secho(f"{where}: {error.strerror or error}", fg="red", err=True)
         raise typer.Exit(code) from None
     except Exception as error:
@@ -82,6 +83,22 @@ def same_command(*more: str) -> str:
     """
     typed = [word for word in sys.argv[1:] if word not in more]
     return printable(shlex.join(["holdfast", *typed, *more]), limit=1000)
+
+
+def _as_typed(message: str) -> str:
+    """Return an error about a count with the name of its option.
+
+    A rule has a setting n_malicious, too, and an error about that one says at most "of at least".
+
+    >>> _as_typed("n_per_round must be a whole number from 1 to 50; got 0")
+    '--per-round must be a whole number from 1 to 50; got 0'
+    """
+    found = re.match(
+        r"n_(rounds|clients|per_round|malicious(?= must be a whole number from)) must be", message
+    )
+    if found is None:
+        return message
+    return message.replace(f"n_{found[1]}", f"--{found[1].replace('_', '-')}", 1)
 
 
 def _end_interrupted(what: str) -> NoReturn:

@@ -17,7 +17,7 @@ from .screening import Screened
 
 __all__ = ["Apply", "Defended", "applied", "rewound", "start_kept", "unchanged"]
 
-log = logging.getLogger("holdfast")
+log = logging.getLogger("holdfast.rounds")
 verdict_log = logging.getLogger("holdfast.verdicts")
 
 #: Makes the next model of an update and the next buffers.

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .._support.cluster import connected
+from .._support.locks import held, lock_of
 from ..core import Rule, Watch, bind
 from ..core.diagnostics import Diagnostics
 from ..defending import defend_screened
@@ -16,6 +15,7 @@ from ..errors import InputError
 from ..updates.forms import BUFFERS
 from ..watching import Verdicts
 from .booking import booked
+from .drawing import round_rng
 from .opening import open_own
 from .output import check_output, written_model
 from .paths import check_roles
@@ -97,10 +97,12 @@ def aggregate_files(
     the model that the server trained itself, `state` the file in which the memory of rule and watch is kept
     between rounds. `only` holds patterns of the tensors to aggregate, `buffers` of those that no rule applies
     to. With `are_updates`, files hold differences from the base. `workers` is "ray", or a cluster's address.
+    What is drawn follows from the `seed` and the base: the same call repeats it, the next round draws anew.
     A `watch`, such as `factions()`, knows clients by the names of their files. The round is written into the
     `ledger`, and clients that operators have banned there have no say.
 
     >>> import tempfile
+    >>> import numpy as np
     >>> from holdfast import median
     >>> from holdfast.files import save_tensors
     >>> folder = Path(tempfile.mkdtemp())
@@ -120,6 +122,7 @@ def aggregate_files(
     check_output(Path(out), own)
     facts: dict[str, Any] = {"rule": str(bound), "watch": None if watch is None else str(watch)}
     with (
+        _remembering(None if state is None else Path(state)),
         booked(ledger, **facts) as book,
         _room(Path(out), memory, workers, progress) as room,
         ExitStack() as written,
@@ -140,7 +143,7 @@ def aggregate_files(
             bound,
             state=None if state is None else load_memory(Path(state), bound, room),
             reference=None if reference is None else files.update_of(Path(reference)),
-            rng=np.random.default_rng(seed) if bound.needs("rng") or watch else None,
+            rng=round_rng(seed, own) if bound.needs("rng") or watch else None,
             params=files.params() if bound.needs("params") else None,
             watch=watch,
             pardoned=book.pardoned,
@@ -175,6 +178,20 @@ def _room(out: Path, memory: int | str, workers: str | None, progress: Progress 
         return
     with connected(workers) as n_cores:
         yield RayRoom(folder, n_bytes, progress, n_cores=n_cores)
+
+
+@contextmanager
+def _remembering(state: Path | None) -> Iterator[None]:
+    """Hold the memory for one round: of two rounds at once, the later would forget what the other saw."""
+    if state is None:
+        yield
+        return
+    with held(lock_of(state.absolute())) as is_ours:
+        if not is_ours:
+            raise InputError(
+                f"another round uses the state {state}: wait until it has ended, then repeat this one"
+            )
+        yield
 
 
 def _check_inputs(rule: Rule, watch: Watch | None, reference: Any, state: Any) -> None:

@@ -9,12 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .._support.locks import held
 from ..core.diagnostics import Diagnostics
 from ..defending.screening import Screened
-from ..errors import InputError
 from ..ledger import Ledger, entry_of, open_ledger
-from ..ledger.checkpoints import lock_of
 from ..watching import Verdicts
 
 __all__ = ["Book", "booked"]
@@ -77,10 +74,8 @@ def booked(path: str | Path | None, **facts: Any) -> Iterator[Book]:
     if path is None:
         yield Book(None)
         return
-    with held(lock_of(Path(path))) as is_ours:
-        if not is_ours:
-            raise InputError(f"another round is being written into {path}: let it end first")
-        with open_ledger(path) as ledger:
-            last = max((one["round"] for one in ledger.rounds()), default=0)
-            ledger.begin(after=last, source="files", **facts)
-            yield Book(ledger)
+    with open_ledger(path) as ledger:
+        ledger.hold()
+        last = max((one["round"] for one in ledger.rounds()), default=0)
+        ledger.begin(after=last, source="files", **facts)
+        yield Book(ledger)

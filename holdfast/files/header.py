@@ -13,7 +13,7 @@ import numpy as np
 from .._support.printable import printable
 from ..updates.layout import Unfit
 
-__all__ = ["DTYPES", "FLOAT_TYPES", "Header", "Tensor", "encoded", "parsed", "strict_json"]
+__all__ = ["DTYPES", "FLOAT_TYPES", "N_FIRST", "Header", "Tensor", "encoded", "parsed", "strict_json"]
 
 #: The types a tensor may have here, as NumPy holds them: bfloat16, which NumPy lacks, as its 16 bits.
 DTYPES: dict[str, np.dtype[Any]] = {
@@ -38,6 +38,12 @@ FLOAT_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bf
 MAX_HEADER = 100_000_000
 MAX_DIMENSIONS = 32
 METADATA = "__metadata__"
+
+#: As many of a file's first bytes as tell what it is.
+N_FIRST = 128
+PROTOCOLS = (b"\x02", b"\x03", b"\x04", b"\x05")  # of pickle
+FROM_TORCH = "safetensors.torch.save_file(torch.load(FILE, weights_only=True), NEW)"
+FROM_NUMPY = "safetensors.numpy.save_file(dict(numpy.load(FILE)), NEW)"
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,31 @@ def encoded(tensors: dict[str, tuple[str, tuple[int, ...]]], metadata: dict[str,
     return parsed(raw, len(raw) + at)
 
 
+def check_format(first: bytes) -> None:
+    """Raise Unfit, with how to convert it, if a file's first bytes are those of another format for models.
+
+    A zip file names its first member after 30 bytes.
+
+    >>> check_format(b"PK\\3\\4" + bytes(26) + b"weight.npy")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    holdfast.updates.layout.Unfit: is a file of numpy.savez, not safetensors; convert it: ...
+    """
+    if first[8:9] == b"{":  # a header, whose length may begin with the same bytes
+        return
+    is_zip = first.startswith(b"PK\x03\x04")
+    if is_zip and b".npy" in first[30:N_FIRST]:
+        raise Unfit(f"is a file of numpy.savez, not safetensors; convert it: {FROM_NUMPY}")
+    if is_zip and b"data.pkl" in first[30:N_FIRST]:
+        raise Unfit(f"is a file of torch.save, not safetensors; convert it: {FROM_TORCH}")
+    if is_zip:
+        raise Unfit("is a zip file, not safetensors")
+    if first[:1] == b"\x80" and first[1:2] in PROTOCOLS:
+        raise Unfit(f"is a pickle, not safetensors; if it is of torch.save, convert it: {FROM_TORCH}")
+
+
 def header_length(first: bytes, file_size: int, limit: int = MAX_HEADER) -> int:
-    """Return how long the header says it is; Unfit if that cannot be."""
+    """Return how long the header says it is, given the first bytes; Unfit if that cannot be."""
+    check_format(first)
     if file_size < 8 or len(first) < 8:
         raise Unfit(f"is no safetensors file: {file_size} byte{'s' * (file_size != 1)}")
     length = int.from_bytes(first[:8], "little")

@@ -17,7 +17,7 @@ from .._support.printable import printable
 from ..errors import DataError
 from ..updates.forms import first_named
 from ..updates.layout import Unfit
-from .header import MAX_HEADER, Header, header_length, parsed, strict_json
+from .header import MAX_HEADER, N_FIRST, Header, header_length, parsed, strict_json
 from .stored import StoredFile, StoredTensor, allow_many_files, opened, stamp_of
 
 __all__ = ["Checkpoint", "files_per_client", "open_from_client", "open_own"]
@@ -173,7 +173,7 @@ def _is_file_name(name: str) -> bool:
 def _file(path: Path, name: str | Path, folder: int | None, terms: Terms) -> tuple[StoredFile, Header]:
     """Return the file, and its header read and checked."""
     with opened(name, folder, terms.flags) as (fd, size):
-        length = header_length(os.pread(fd, 8, 0), size, terms.header_bytes)
+        length = header_length(os.pread(fd, N_FIRST, 0), size, terms.header_bytes)
         header = parsed(os.pread(fd, 8 + length, 0), size)
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)

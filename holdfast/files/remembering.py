@@ -1,8 +1,6 @@
 """What a defence remembers between rounds, in a file: for a loop of your own that must survive a restart."""
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from ..core import Aggregate, Memory, Rule, bind
@@ -36,8 +34,7 @@ def save_state(path: str | Path, state: Memory, *, rule: Rule | Callable[..., Ag
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _private(path):
-            save_memory(path, bind(rule), state)
+        save_memory(path, bind(rule), state)
     except OSError as error:
         raise InputError(f"the state {str(path)!r} cannot be written: {error.strerror}") from None
 
@@ -53,17 +50,3 @@ def load_state(path: str | Path, *, rule: Rule | Callable[..., Aggregate]) -> Me
     """
     path = Path(path)
     return load_memory(path, bind(rule), Room(path.parent, UNBOUNDED))
-
-
-@contextmanager
-def _private(path: Path) -> Iterator[None]:
-    """Make a file that only we may read, unless there is one: what replaces it has its mode."""
-    is_new = not path.exists()
-    if is_new:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    try:
-        yield
-    except BaseException:
-        if is_new:
-            path.unlink(missing_ok=True)
-        raise

@@ -5,7 +5,7 @@ import shlex
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from logging import INFO, WARNING
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,9 @@ from typing import Any
 from flwr.supercore import log as flower_log
 
 from .._support.counting import counted
-from .._support.locks import held
 from .._support.printable import printable
 from ..errors import HoldfastError, InputError
 from ..ledger import Ledger, Policy, RoundEntry, open_ledger, read_policy
-from ..ledger.checkpoints import lock_of
 from ..ledger.lines import Lookout, summary_line
 from ..watching import Verdict, Verdicts
 
@@ -78,14 +76,9 @@ class Desk:
         if self.path is None:
             yield
             return
-        with ExitStack() as open_for:
-            try:
-                is_ours = open_for.enter_context(held(lock_of(self.path)))
-            except OSError as error:
-                raise InputError(f"ledger={str(self.path)!r} cannot be written: {error.strerror}") from None
-            if not is_ours:
-                raise InputError(f"another training writes {self.path}: end it, or name another ledger")
-            self._ledger = open_for.enter_context(open_ledger(self.path))
+        with open_ledger(self.path) as ledger:
+            ledger.hold()
+            self._ledger = ledger
             last = {one["round"]: one for one in self._ledger.rounds()}
             if after and model not in (known := last.get(after, {}).get("model_after"), None) and known:
                 log.warning("%s has another model after round %d than the checkpoint", self.path, after)

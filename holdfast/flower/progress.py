@@ -11,6 +11,7 @@ from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
 from .._support.arrays import UNREADABLE, Arrays, read_arrays, write_arrays
+from .._support.atomic import PRIVATE
 from ..core import Memory, Rule, Watch
 from ..errors import DataError, HoldfastError, InputError
 from ..ledger.checkpoints import keep_checkpoint
@@ -64,7 +65,7 @@ def keep_progress(
     """
     arrays = _arrays_of(progress, rule, watch, inner)
     try:
-        write_arrays(path, arrays)
+        write_arrays(path, arrays, mode=PRIVATE)  # what the watch looks at is a secret
         if most_kept:
             keep_checkpoint(path, progress.round, most=most_kept)
     except OSError as error:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from .._support.counting import count_of
 from .._support.lookup import nearest
 from ..core import Bound, bind
 from ..errors import InputError
@@ -28,14 +29,18 @@ NUMBERS: Mapping[str, tuple[str, ...]] = {
 class Numbers:
     """How many rounds and clients a run has; None leaves it as the task has it.
 
+    Those of a round and the malicious ones may be shares of the clients, rounded up.
+
     >>> build_run("digits", numbers=Numbers(n_rounds=3)).task.n_rounds
+    3
+    >>> build_run("digits", attack="edge-case", numbers=Numbers(n_malicious="5%")).attack.n_malicious
     3
     """
 
     n_rounds: int | None = None
     n_clients: int | None = None
-    n_per_round: int | None = None
-    n_malicious: int | None = None
+    n_per_round: int | str | None = None
+    n_malicious: int | str | None = None
 
 
 def build_run(
@@ -62,8 +67,10 @@ def build_run(
     and_mask(tau=0.5, strict=False) batched_sgd(lr=0.2, momentum=0.0)
     """
     counts = {name: count for name, count in asdict(numbers or Numbers()).items() if count is not None}
-    n_malicious = counts.pop("n_malicious", None)
     plain, beside = _task(task, scale)
+    n_clients = counts.get("n_clients", plain.n_clients)
+    counts = {name: count_of(count, n_clients) for name, count in counts.items()}
+    n_malicious = counts.pop("n_malicious", None)
     built = replace(plain, **counts)
     if attack is None:
         attack = "edge-case" if beside is None else beside.only_attack()

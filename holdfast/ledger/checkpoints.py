@@ -7,18 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from .._support.arrays import UNREADABLE, Arrays, read_arrays
-from .._support.atomic import write_whole
-from .._support.locks import held
+from .._support.atomic import PRIVATE, replacing, write_whole
+from .._support.locks import held, lock_of
 from ..errors import DataError, HoldfastError, InputError
 from .hashing import model_hash
 from .opening import Ledger
 
-__all__ = ["keep_checkpoint", "kept_checkpoints", "lock_of", "rewind"]
-
-
-def lock_of(ledger: Path) -> Path:
-    """Return the file that the process which trains holds, so that nobody else writes rounds or rewinds."""
-    return ledger.with_name(f"{ledger.name}.lock")
+__all__ = ["keep_checkpoint", "kept_checkpoints", "rewind"]
 
 
 def kept_checkpoints(path: Path) -> dict[int, Path]:
@@ -43,8 +38,10 @@ def keep_checkpoint(path: Path, round: int, *, most: int) -> Path:
     try:
         os.link(path, partial)  # the current one is replaced, never written over
     except OSError:
-        shutil.copyfile(path, partial)
-    os.replace(partial, kept)
+        with path.open("rb") as current, replacing(kept, mode=PRIVATE) as copy:
+            shutil.copyfileobj(current, copy)
+    else:
+        os.replace(partial, kept)
     for number in [*kept_checkpoints(path)][:-most]:
         kept_checkpoints(path)[number].unlink(missing_ok=True)
     return kept
@@ -74,7 +71,8 @@ def rewind(ledger: Ledger, checkpoint: str | Path, *, to: int, why: str = "") ->
             )
         with suppress(HoldfastError, *UNREADABLE):  # what is gone back from, if it can be read
             keep_checkpoint(path, int(read_arrays(path)["round"]), most=10**6)
-        write_whole(path, chosen.read_bytes())  # first: a training that resumes undoes the rounds by itself
+        # First: a training that resumes undoes the rounds by itself.
+        write_whole(path, chosen.read_bytes(), mode=PRIVATE)
         return ledger.undo(after=to, why=why or f"rewound to round {to}")
 
 

@@ -5,11 +5,12 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from .._support.ids import Name, named
+from .._support.locks import held, lock_of
 from .._support.printable import printable
 from ..errors import DataError, InputError
 from . import reading
@@ -29,6 +30,7 @@ def open_ledger(path: str | Path, *, read_only: bool = False) -> "Ledger":
     """Return the ledger in a file, which is made if it is to be written; a DataError if it is no ledger.
 
     Whoever reads never keeps the server from writing, and sees only rounds that were written as a whole.
+    Several may be open for writing, for decisions, say; rounds are written by one of them, see `hold`.
 
     >>> import tempfile
     >>> with open_ledger(Path(tempfile.mkdtemp()) / "federation.db") as ledger:
@@ -62,6 +64,7 @@ class Ledger:
         self.path = path
         self._connection = connection
         self._lock = threading.RLock()
+        self._held, self._is_ours = ExitStack(), False
 
     def __enter__(self) -> Self:
         """Return the ledger itself."""
@@ -73,10 +76,27 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file; what was written stays."""
-        with self._lock:
+        with self._lock, self._held:
+            self._is_ours = False
             self._connection.close()
 
     # What is written
+
+    def hold(self) -> None:
+        """Let nobody else write rounds until this ledger is closed; an InputError if somebody does already.
+
+        Two trainings that write the same rounds would undo each other's. `begin` and `write` hold it, too.
+        """
+        with self._lock:
+            if not self._is_ours:
+                try:
+                    self._is_ours = self._held.enter_context(held(lock_of(self.path.absolute())))
+                except OSError as error:
+                    raise InputError(f"ledger {self.path} cannot be written: {error.strerror}") from None
+            if not self._is_ours:
+                raise InputError(
+                    f"another training writes {self.path}: end it, or name another ledger for this one"
+                )
 
     def begin(self, *, after: int = 0, **facts: Any) -> list[int]:
         """Note what is about to run, `rule`, `watch`, `source` or other facts, and after which round.
@@ -84,6 +104,7 @@ class Ledger:
         Rounds after that one are marked as undone, and returned: they are made again.
         """
         with self._writing() as connection:
+            self.hold()
             known = {"created": time.time(), **reading.facts_of(connection)}
             _keep_facts(connection, {**known, "stopped": None, **facts})
             undone = undo_rounds(connection, after, "the training started again from an earlier round")
@@ -96,6 +117,7 @@ class Ledger:
     def write(self, entry: RoundEntry, *, at: float | None = None) -> str:
         """Write a round, all of it or nothing, and return the hash of its line in the audit log."""
         with self._writing() as connection:
+            self.hold()
             return write_round(connection, entry, at=time.time() if at is None else float(at))
 
     def measure(

@@ -2,15 +2,23 @@
 
 import time
 from collections.abc import Collection, Mapping
+from dataclasses import fields
+from numbers import Real
 from typing import Any
 
+from .._support.counting import check_whole
+from .._support.lookup import nearest
 from ..core import Rule, Watch
 from ..defending import Defended
+from ..errors import InputError
 from .entries import RoundEntry, entry_of
 from .hashing import model_hash
 from .opening import Ledger
 
 __all__ = ["record_round"]
+
+#: What of a round is one number.
+NUMBERS = ("accuracy", "attack_success", "loss", "seconds", "kept_fraction")
 
 
 def record_round(
@@ -31,7 +39,10 @@ def record_round(
     `base` is the model that the round began with: its hash is kept, and that of the next one, never the
     models. `clients` are those who were asked: in a hearing, the result does not say. `examples` are
     sample counts by client id; `facts` are further fields of a RoundEntry, such as
-    accuracy, loss, seconds or metrics.
+    accuracy, loss, seconds or metrics; a number among them that is not finite is kept as None.
+
+    Rounds count from 1 upwards. One that is in the ledger already is not replaced: who makes it again says so
+    first, `ledger.undo(after=round - 1, why="...")`. Nobody else may write rounds until the ledger is closed.
 
     >>> import tempfile
     >>> import numpy as np
@@ -43,6 +54,16 @@ def record_round(
     ...     [(one["id"], one["n_used"], one["n_dropped"]) for one in ledger.clients()]
     [('ann', 1, 0), ('bob', 1, 0), ('eve', 0, 1)]
     """
+    _check_facts(facts)
+    check_whole("round", round, at_least=1)
+    round = int(round)
+    ledger.hold()
+    last = max((one["round"] for one in ledger.rounds()), default=0)
+    if round <= last:
+        raise InputError(
+            f"round {round} cannot be written: the last round in {ledger.path} is {last}. Continue with"
+            f" round={last + 1}, or take the old ones back: ledger.undo(after={round - 1}, why='...')"
+        )
     hashes = {"model_before": base, "model_after": result.model}
     known = {name: model_hash(model) for name, model in hashes.items() if model is not None}
     entry = entry_of(
@@ -57,3 +78,23 @@ def record_round(
     )
     ledger.write(entry, at=time.time() if at is None else at)
     return entry
+
+
+def _check_facts(facts: Mapping[str, Any]) -> None:
+    """Raise an InputError for what a round has no place for, and for what should be a number and is none."""
+    known = [field.name for field in fields(RoundEntry)]
+    for name, value in facts.items():
+        if name not in known:
+            raise InputError(f"a round has no {name!r}; {nearest(name, known)}Put it into metrics={{...}}")
+        if name in NUMBERS and value is not None and not _is_number(value):
+            raise InputError(f"{name} must be a number; got {value!r}")
+    metrics = facts.get("metrics", {})
+    if not isinstance(metrics, Mapping):
+        raise InputError(f"metrics must be a mapping of names to values; got {type(metrics).__name__}")
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether this is one number, of Python, NumPy or, as an array of no dimensions, torch."""
+    if isinstance(value, bool | str):
+        return False
+    return isinstance(value, Real) or (hasattr(value, "__float__") and getattr(value, "ndim", None) == 0)

@@ -1,13 +1,15 @@
 """From documents to conclusions: one training, defences side by side, one round."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._support.counting import counted
 from ..paper.comparison import HONEST
 from .conclusions import HEADLINES, MARGIN, Conclusion, Judged, Word, judge
 from .maps import verdicts_in
 from .next_steps import Typed, after_contest, after_run
-from .suspects import suspects_in_round, suspects_in_runs
+from .suspects import suspects_in_round, suspects_in_runs, unusable_in
 
 __all__ = [
     "conclude_contest",
@@ -133,11 +135,29 @@ def conclude_round(document: Document, *, step: tuple[str, str | None]) -> Concl
     )
     headline = "The next model is written; whether a backdoor is in it, a round cannot tell"
     if verdicts is not None and verdicts.hearing:
+        reason = _noted(diagnostics)
         headline = "A hearing: the model stays as it is until all clients were heard"
     elif not diagnostics["aggregated"]:
+        reason = _why_unchanged(diagnostics)
         headline = "Not aggregated: the model stays as it is"
     suspects = suspects_in_round(diagnostics, verdicts)
     return Conclusion("no verdict", reason, suspects, *step, headline=headline)
+
+
+def _why_unchanged(diagnostics: Document) -> str:
+    """Return why nothing was aggregated, and of clients that were dropped the commonest reason."""
+    why = _noted(diagnostics)
+    unusable = Counter(drop["reason"] for drop in unusable_in(diagnostics))
+    if not unusable:
+        return why
+    reason, count = unusable.most_common(1)[0]
+    return f"{why} The reason for {counted(count, 'client')}: {reason}."
+
+
+def _noted(diagnostics: Document) -> str:
+    """Return what a round notes as a sentence."""
+    notes = "; ".join(diagnostics.get("notes", ())) or "no update was applied"
+    return f"{notes[:1].upper()}{notes[1:]}."
 
 
 def _values(measured: Document | None, name: str) -> list[float] | None:

@@ -6,8 +6,9 @@ from typing import Any
 from .._support.counting import counted
 from .._support.printable import printable
 from ..watching import Verdicts
+from ..watching.verdicts import N_SEARCHED
 
-__all__ = ["suspects_in_round", "suspects_in_runs"]
+__all__ = ["suspects_in_round", "suspects_in_runs", "unusable_in"]
 
 Document = Mapping[str, Any]
 
@@ -48,28 +49,50 @@ def suspects_in_runs(runs: Sequence[Document]) -> str:
 
 
 def suspects_in_round(diagnostics: Document, verdicts: Verdicts | None) -> str:
-    """Return who stands out in one round: whom the watch names, whose files were unusable, who is too long.
+    """Return who stands out in one round: whom the watch names, and whose update is far too long.
 
-    >>> suspects_in_round({"dropped": [{"client": "eve", "reason": "holds NaN"}], "norms": None}, None)
-    'eve (unusable: holds NaN). One round accuses nobody else.'
+    Those whose files cannot be used are counted. They are named elsewhere, and a mistake is no attack.
+
+    >>> drops = [{"client": "eve", "reason": "holds NaN"}]
+    >>> suspects_in_round({"clients": ["ann"], "dropped": drops, "norms": None}, None)
+    'Nobody stands out; a single round says little. What 1 client sent could not be used.'
     """
-    words = [f"{_name(drop['client'])} (unusable: {drop['reason']})" for drop in _unusable(diagnostics)]
+    unusable = unusable_in(diagnostics)
+    beside = f" What {counted(len(unusable), 'client')} sent could not be used." if unusable else ""
+    words = []
     if verdicts is not None:
         named = {one.client: one.since for one in verdicts if one.since is not None}
         suspected = [str(one) for one in verdicts.of("suspected") if one not in named]
         words += [f"{_name(client)} (accused since round {since})" for client, since in named.items()]
         words += [f"{_name(client)} (suspected)" for client in suspected]
     words += _long_ones(diagnostics)
-    if not words:
-        if verdicts is None:
-            return "Nobody stands out; a single round says little."
-        return "Nobody: no clients vote together more than chance allows."
-    return f"{_some(words)}." + (" One round accuses nobody else." if verdicts is None else "")
+    if words:
+        told = f"{_some(words)}." + (" One round accuses nobody else." if verdicts is None else "")
+    else:
+        told = _why_nobody(diagnostics, verdicts)
+    return told + beside
 
 
-def _unusable(diagnostics: Document) -> list[Document]:
+def _why_nobody(diagnostics: Document, verdicts: Verdicts | None) -> str:
+    """Return why nobody is accused: a watch that has not looked yet says nothing in anybody's favour."""
+    if verdicts is None:
+        return (
+            "Nobody stands out; a single round says little."
+            if diagnostics["clients"]
+            else "Too early to say: no update was aggregated."
+        )
+    n_heard = len(verdicts.clients)
+    if n_heard < N_SEARCHED:
+        return f"The watch looks for nobody: {counted(n_heard, 'client')}, it needs {N_SEARCHED}."
+    if verdicts.hearing or all(one.standing == "too early to tell" for one in verdicts):
+        return "Too early to say: the watch has yet to hear more of the clients."
+    return "Nobody: no clients vote together more than chance allows."
+
+
+def unusable_in(diagnostics: Document) -> list[Document]:
     """Return the clients that were dropped for what they sent."""
-    return [drop for drop in diagnostics["dropped"] if not drop["reason"].startswith(("expelled ", "new: "))]
+    decided = ("expelled ", "new: ", "suspected: ", "banned ")
+    return [drop for drop in diagnostics["dropped"] if not drop["reason"].startswith(decided)]
 
 
 def _long_ones(diagnostics: Document) -> list[str]:

@@ -1,17 +1,13 @@
 """A simulated run in the same ledger as a real federation, written while it is made."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from .._support.locks import held
-from ..errors import InputError
 from ..lab.leaks import Let
 from ..lab.scenario import Run
 from ..lab.simulation import Record, State
 from ..ledger import RoundEntry, entry_of, model_hash, open_ledger
-from ..ledger.checkpoints import lock_of
 
 __all__ = ["written_down"]
 
@@ -26,10 +22,7 @@ def written_down(
     if path is None:
         yield from rounds
         return
-    with ExitStack() as open_for:
-        if not open_for.enter_context(held(lock_of(path))):
-            raise InputError(f"another training writes {path}: end it, or name another ledger")
-        ledger = open_for.enter_context(open_ledger(path))
+    with open_ledger(path) as ledger:
         about = {"name": f"{run.task.name}, {run.attack.name}", "key": run.key, "n_rounds": run.task.n_rounds}
         ledger.begin(after=after.round if after else 0, source="simulator", **about, **_defence(run))
         before = None if after is None else _hash_of(after)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from holdfast._support.atomic import replacing, replacing_folder, write_whole
+from holdfast._support.atomic import PRIVATE, replacing, replacing_folder, write_whole
 
 
 def fail_in(context):
@@ -31,6 +31,14 @@ def test_the_file_is_on_the_disk_before_it_has_its_name_and_the_name_after(tmp_p
     with replacing(tmp_path / "note") as file:
         file.write(b"new")
     assert happened == [False, "named", True]
+
+
+def test_a_new_file_may_be_for_its_owner_alone_even_while_it_is_written(tmp_path):
+    with replacing(tmp_path / "secret", mode=PRIVATE) as file:
+        file.write(b"sample")
+        (partial,) = tmp_path.iterdir()
+        assert stat.S_IMODE(partial.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])

@@ -1,20 +1,23 @@
 import errno
+import functools
 import json
 import os
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from holdfast import multi_krum, trimmed_mean
-from holdfast.aggregators import arc, nnm
+from holdfast.aggregators import arc, flame, nnm
 from holdfast.cli.commands import app
 
 from ..files.hostile import edited
-from ..files.rounds import assert_same, in_memory, some_models, write_round
+from ..files.rounds import assert_same, drawn, in_memory, some_models, write_round
 from ..files.watched import a_base, write_watched
 
 runner = CliRunner()
@@ -58,10 +61,19 @@ def test_a_rule_may_stand_in_front_of_another(round_):
 
 def test_json_is_one_document(round_):
     folder, _, _, at, clients = round_
-    done = run("aggregate", *clients, "--base", at, "--out", folder / "next", "--json")
+    done = run("aggregate", *clients, "--base", at, "--out", folder / "next", "--rule", "median", "--json")
     document = json.loads(done.stdout)
-    assert document["rule"] == "invariant(tau=0.6, alpha=0.25, strict=False)"
+    assert document["rule"] == "median()"
     assert document["diagnostics"]["clients"] == [path.stem for path in clients]
+
+
+def test_without_a_rule_it_is_the_one_that_needs_no_number_of_attackers(round_):
+    folder, base, models, at, clients = round_
+    done = run("aggregate", *clients, "--base", at, "--out", folder / "next", "--seed", 3)
+    assert done.exit_code == 0, done.output
+    assert_same(folder / "next", in_memory(base, models, flame, rng=drawn(3, at))[0])
+    told = " ".join(run("aggregate", "--help").stdout.replace("│", " ").split())
+    assert "--rule krum_trimmed_mean --set n_malicious=2" in told
 
 
 def test_the_report_is_json_and_a_page_whose_names_are_no_markup(round_):
@@ -173,8 +185,12 @@ def test_a_disk_that_is_full_is_said_with_the_name_of_the_file_and_nothing_was_w
         (("--rule", "nmn+krum"), "there is no rule 'nmn'; did you mean 'nnm'?"),
         (("--rule", "nnm+krumm"), "there is no rule 'krumm'; did you mean 'krum'?"),
         (("--rule", "median+krum"), "median does not work in front of another rule; these do: arc"),
-        (("--rule", "nnm+krum"), "nnm needs n_malicious"),
-        (("--set", "alfa=1"), "did you mean 'alpha'? There are: invariant.tau, invariant.alpha"),
+        (("--rule", "nnm+krum"), "nnm needs n_malicious, krum.n_malicious: add --set n_malicious=2, if"),
+        (
+            ("--rule", "krum-trimmed-mean"),
+            "add --set n_malicious=2, if at most 2 of a round's clients attack",
+        ),
+        (("--set", "noisy=1"), "did you mean 'noise'? There are: flame.noise"),
         (("--set", "hearing=1"), "no setting 'hearing'"),
         (("--memory", "much"), "written like 500MB or 1GB"),
         (("--base", "nothing.safetensors"), "cannot be opened"),
@@ -202,6 +218,80 @@ def test_a_round_without_a_usable_client_keeps_the_model_and_says_so_by_its_exit
     assert (folder / "next").read_bytes() == at.read_bytes()
 
 
+def test_a_dropped_client_is_named_once_and_is_no_suspect(round_):
+    folder, _, _, at, clients = round_
+    clients[1].write_bytes(b"\x80\x04nothing")
+    command = [sys.executable, "-c", "from holdfast.cli import main; main()", "aggregate", *clients]
+    command += ["--base", at, "--rule", "median", "--out", folder / "next"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run_it = functools.partial(subprocess.run, env=environment, capture_output=True, text=True, check=True)
+    done = run_it([*map(str, command)])
+    assert not done.stderr
+    assert done.stdout.split("holdfast aggregate")[0].count("c01") == 1
+    assert "What 1 client sent could not be used" in " ".join(done.stdout.split())
+    told = run_it([*map(str, command), "--json"])
+    assert "median dropped client c01: is a pickle" in told.stderr
+
+
+def test_files_of_torch_are_named_as_the_reason_and_nobody_is_accused(round_):
+    folder, _, _, at, clients = round_
+    for path in clients:
+        torch.save({"w": torch.ones(3)}, path)
+    done = run("aggregate", *clients, "--base", at, "--rule", "median", "--out", folder / "next")
+    assert done.exit_code == 3
+    told = " ".join(done.output.split())
+    assert (
+        "Why: No usable update is left, after 7 were dropped. The reason for 7 clients: is a file of" in told
+    )
+    assert "Suspects: Too early to say: no update was aggregated." in told
+
+
+def next_command(done):
+    """The command that a round ends with, as a shell takes it apart."""
+    (line,) = [line for line in done.output.splitlines() if line.startswith("    holdfast aggregate")]
+    return shlex.split(line)[1:]
+
+
+def test_the_next_command_starts_from_the_model_just_written_and_replaces_none(round_, monkeypatch):
+    folder, _, _, at, clients = round_
+    monkeypatch.chdir(folder)
+    out = Path("next.safetensors")
+    done = run("aggregate", *clients, "--base", at, "--rule", "median", "--out", out)
+    assert done.exit_code == 0, done.output
+    first = out.read_bytes()
+    Path("next-2.safetensors").touch()
+    typed = next_command(run("aggregate", *clients, "--base", at, "--rule", "median", "--out", out))
+    assert typed[-6:] == ["--base", "next.safetensors", "--out", "next-3.safetensors", "--rule", "median"]
+    assert run("aggregate", *clients, *typed[2:]).exit_code == 0
+    assert out.read_bytes() == first != Path("next-3.safetensors").read_bytes()
+
+
+def test_the_next_command_may_be_a_hearing_which_keeps_the_model(tmp_path):
+    at, clients, _ = write_watched(tmp_path, 1, a_base())
+    out = tmp_path / "next.safetensors"
+    done = run("aggregate", *clients, "--base", at, "--rule", "median", "--out", out)
+    assert "It begins with a hearing" in done.output.replace("\n ", "")
+    first, typed = out.read_bytes(), next_command(done)
+    assert typed[-3:] == ["--watch", "--state", f"{out}.watch"]
+    again = run("aggregate", *clients, *typed[2:])
+    assert again.exit_code == 0, again.output
+    assert out.read_bytes() == (tmp_path / "next-2.safetensors").read_bytes() == first
+
+
+def test_the_next_command_repeats_what_was_typed(round_, monkeypatch):
+    folder, _, _, at, clients = round_
+    monkeypatch.chdir(folder)
+    (folder / "counts.json").write_text(json.dumps({path.stem: 10 for path in clients}))
+    options = ["--rule", "fedavg", "--only", "a*", "--only", "b*", "--weights", "counts.json", "--seed", "5"]
+    options += ["--state", "state", "--ledger", "files.db", "--memory", "500MB"]
+    done = run("aggregate", *clients, "--base", at, "--out", "next", *options, "--report", "report.json")
+    assert done.exit_code == 0, done.output
+    expected = ["--base", "next", "--out", "next-2", *options, "--report", "report-2.json"]
+    assert next_command(done)[2:] == expected
+    typed = next_command(run("aggregate", *clients, "--base", at, "--out", at, "--rule", "median"))
+    assert typed[2:] == ["--base", str(at), "--out", str(at), "--rule", "median"]
+
+
 def watched(folder, number, *more):
     at, clients, _ = write_watched(folder, number, a_base())
     state = folder / "state.safetensors"
@@ -212,7 +302,7 @@ def watched(folder, number, *more):
 
 
 def test_a_hearing_is_no_failure_and_says_that_nothing_is_applied(tmp_path):
-    done = watched(tmp_path, 1, "--set", "hearing=2", "--set", "invariant.tau=0.2")
+    done = watched(tmp_path, 1, "--set", "hearing=2", "--set", "flame.noise=0.002")
     assert done.exit_code == 0, done.output
     assert "watch, round 1: 20 clients heard, 0 expelled" in done.output
     assert "hearing: nothing is applied yet; clients were heard 1.0 times on average" in done.output
@@ -255,6 +345,14 @@ def test_a_watch_without_a_file_to_remember_in_is_a_wrong_use(round_):
     assert done.exit_code == 2
     assert "--state FILE" in done.output
     assert not (folder / "next").exists()
+
+
+def test_a_name_after_the_watch_is_answered_with_what_to_type(round_):
+    folder, _, _, at, clients = round_
+    files = ("--base", at, "--out", folder / "next", "--state", folder / "state")
+    done = run("aggregate", *clients, *files, "--watch", "factions")
+    assert done.exit_code == 1
+    assert "--watch takes no value here: it is always factions, so leave the name out" in done.stderr
 
 
 def test_a_path_that_does_not_exist_is_the_operators_mistake(round_):

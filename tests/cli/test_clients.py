@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from holdfast.cli.clients_shown import client_table
+from holdfast.cli.clients_shown import client_history, client_table
 from holdfast.cli.commands import app
 from holdfast.ledger import open_ledger, verify
 
@@ -50,6 +50,36 @@ def test_the_list_says_how_everybody_stands(path):
     assert [line.split()[0] for line in named[1:-1]] == ["client", "eve"]
     found = json.loads(run("clients", "list", "--ledger", path, "--json"))
     assert [one["id"] for one in found["clients"]] == [7, "7", "bob", "eve"]
+
+
+@pytest.mark.parametrize(
+    ("only", "said"),
+    [
+        ("all", "Nobody has taken part yet."),
+        ("named", "Nobody is suspected or expelled."),
+        ("banned", "Nobody is banned or pardoned."),
+        ("dropped", "Nobody was dropped."),
+    ],
+)
+def test_a_list_of_nobody_says_so(only, said, tmp_path):
+    with open_ledger(tmp_path / "new.db"):
+        pass
+    assert run("clients", "list", "--ledger", tmp_path / "new.db", "--only", only).splitlines()[1:] == [said]
+
+
+def test_a_client_that_is_clear_votes_with_nobody():
+    one = client("ann", faction=1, since=None)
+    standings = [{"round": 2, "standing": standing, "faction": 1, "false_alarm": 0.5} for standing in NAMES]
+    history = {**one, "first_round": 1, "decisions": [], "entries": [], "standings": standings}
+    told = [line for line in client_history(history) if "from round" in line]
+    assert told[0].startswith("  from round 2: suspected, votes with faction 1, false alarm")
+    assert told[1].startswith(
+        "  from round 2: clear, nearest to faction 1 but no more than honest clients may"
+    )
+    assert "faction" not in next(client_table([one]))
+
+
+NAMES = ("suspected", "clear")
 
 
 def client(id, standing="clear", **more):

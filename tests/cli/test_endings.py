@@ -40,6 +40,16 @@ def test_an_interrupt_says_what_is_left_and_exits_with_130(capsys):
         assert capsys.readouterr().err == f"Interrupted. {left}\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")
+@pytest.mark.parametrize("command", [("list", "defences"), ("list",), ("--version",), ("list", "--json")])
+def test_an_output_that_cannot_be_written_is_one_sentence(command):
+    typed = [sys.executable, "-c", "from holdfast.cli import main; main()", *command]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(typed, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "The output could not be written: No space left on device\n"
+
+
 def heard():
     """Let an interrupt come through, which a shell keeps from what it starts in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -103,7 +113,7 @@ def test_attackers_without_an_attack_are_refused(tmp_path):
 def test_more_attackers_than_clients_are_refused(tmp_path):
     done = holdfast("run", "phishing", *SMALL, "--attack", "edge-case", "--malicious", 13, "--out", tmp_path)
     assert done.exit_code == Ending.FAILED
-    assert "n_malicious must be a whole number from 0 to 12; got 13" in done.stderr
+    assert "--malicious must be a whole number from 0 to 12; got 13" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,5 @@
 import json
+import shlex
 import subprocess
 import sys
 
@@ -31,6 +32,44 @@ def holdfast(*arguments):
 def attacked(tmp_path, *more, defence="invariant"):
     words = ("run", "phishing", "--attack", "edge-case", "--defence", defence, "--out", tmp_path)
     return holdfast(*words, *SMALL, *more)
+
+
+@pytest.mark.parametrize(("share", "count"), [("20%", 3), ("25 %", 3), ("2", 2)])
+def test_attackers_and_clients_of_a_round_may_be_shares(share, count, tmp_path):
+    result = attacked(tmp_path, "--malicious", share, "--per-round", "50%", "--no-unattacked", "--json")
+    assert result.exit_code == 0, result.output
+    described = json.loads(result.stdout)["description"]
+    assert (described["attack"]["n_malicious"], described["task"]["n_per_round"]) == (count, 6)
+    compared = holdfast(
+        *("compare", "phishing", "--defences", "median", "--seeds", 1, "--out", tmp_path, *SMALL),
+        *("--malicious", share, "--json"),
+    )
+    assert compared.exit_code == 0, compared.output
+    assert shlex.join(["--malicious", share]) in json.loads(compared.stdout)["conclusion"]["command"]
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "probe"])
+def test_what_is_neither_a_number_nor_a_share_is_refused(command):
+    for given in ("x", "120%", "2.5", "-1"):
+        result = holdfast(command, "phishing", "--attack", "edge-case", "--malicious", given)
+        assert result.exit_code == 2
+        assert "--malicious" in result.stderr
+        assert given in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "said"),
+    [
+        ("--per-round", 0, "--per-round must be a whole number from 1 to 12; got 0"),
+        ("--rounds", 0, "--rounds must be a whole number of at least 1; got 0"),
+        ("--clients", 0, "--clients must be a whole number of at least 1; got 0"),
+        ("--malicious", 13, "--malicious must be a whole number from 0 to 12; got 13"),
+    ],
+)
+def test_an_error_about_a_count_names_the_option(option, given, said, tmp_path):
+    result = attacked(tmp_path, option, given)
+    assert result.exit_code == 1
+    assert result.stderr == f"{said}\n"
 
 
 def test_a_run_ends_in_a_table_for_newcomers(tmp_path):
@@ -162,7 +201,7 @@ def test_attackers_have_their_share_of_every_round_if_fixed(tmp_path):
         (["phishing", "--set", "batch_size=many"], "batch_size must be a"),
         (["phishing", "--defence", "invariant", "--set", "tau=[1]"], "tau must be a number"),
         (["phishing", "--set", "sizes=[45, 2]"], "must be hashable"),
-        (["phishing", "--per-round", "200"], "n_per_round must be"),
+        (["phishing", "--per-round", "200"], "--per-round must be"),
         (["phishing", "--device", "abacus"], "no device 'abacus' here"),
         (
             [

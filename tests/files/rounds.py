@@ -6,6 +6,8 @@ import numpy as np
 
 from holdfast import defend
 from holdfast.files import load_tensors, save_tensors
+from holdfast.files.drawing import round_rng
+from holdfast.files.opening import open_own
 from holdfast.updates.rows import CELL
 
 SHAPES = {"a.weight": (3, 100), "empty": (0, 4), "b.weight": (2 * CELL + 77,), "b.bias": (11,), "scale": ()}
@@ -53,6 +55,11 @@ def in_memory(base, models, rule, **given):
         given["reference"] = {name: difference(x, base[name]) for name, x in given["reference"].items()}
     result = defend(models, rule, base=base, **given)
     return result.model, result
+
+
+def drawn(seed, base):
+    """What a round over files draws from, given the path of its base."""
+    return round_rng(seed, open_own(base, name="the base"))
 
 
 def difference(new, old):

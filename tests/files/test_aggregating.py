@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import ml_dtypes
@@ -12,12 +13,12 @@ from holdfast.files import aggregate_files, load_tensors, save_tensors
 from holdfast.files.round import client_names
 
 from ..rules import RULES, named
-from .rounds import assert_same, in_memory, some_models, write_round
+from .rounds import assert_same, drawn, in_memory, sharded, some_models, write_round
 
 
 def given_for(rule, folder, base, seed=5):
     """What a rule needs beside the clients: for the files, and for memory."""
-    files, memory = {"seed": seed}, {"rng": np.random.default_rng(seed)}
+    files, memory = {"seed": seed}, {"rng": drawn(seed, folder / "base.safetensors")}
     if rule.needs("reference"):
         own = some_models(1, seed=9, dtype=next(iter(base.values())).dtype)[1][0]
         save_tensors(folder / "own.safetensors", own)
@@ -39,6 +40,30 @@ def test_files_give_the_bits_of_the_call_in_memory(rule, dtype, tmp_path):
     )
     assert_same(tmp_path / "next.safetensors", expected)
     assert said.as_dict() == {"diagnostics": result.diagnostics.as_dict()}
+
+
+def test_noise_is_another_in_every_round_and_the_same_when_a_round_is_repeated(tmp_path):
+    base, _ = some_models(1)
+    at, clients = write_round(tmp_path, base, [base] * 4)
+    models = [base]
+    for number in (1, 2, 2):
+        out = tmp_path / f"next{number}.safetensors"
+        before = at if number == 1 else tmp_path / "next1.safetensors"
+        aggregate_files(clients, a.weak_dp(sigma=0.1), base=before, out=out, seed=5, are_updates=True)
+        models.append(load_tensors(out))
+    first, second = (
+        {name: x - models[number][name] for name, x in models[number + 1].items()} for number in (0, 1)
+    )
+    assert not np.allclose(first["b.weight"], second["b.weight"], atol=1e-3)
+    assert all(models[2][name].tobytes() == x.tobytes() for name, x in models[3].items())
+
+
+def test_noise_does_not_depend_on_how_the_base_is_cut_into_files(tmp_path):
+    base, models = some_models(4)
+    at, _ = write_round(tmp_path, base, models)
+    whole, cut = (drawn(5, path).random() for path in (at, sharded(tmp_path / "cut", base)))
+    assert whole == cut
+    assert drawn(6, at).random() != whole
 
 
 def test_a_rule_remembers_through_its_state_file(tmp_path):
@@ -78,13 +103,25 @@ def test_a_round_that_is_skipped_leaves_the_memory_as_it_was(tmp_path):
     assert files["state"].read_bytes() == before
 
 
-def test_a_state_of_another_rule_or_a_damaged_one_is_an_error(tmp_path):
+def test_another_rule_starts_its_state_anew_and_says_so(tmp_path, caplog):
     base, models = some_models()
     at, clients = write_round(tmp_path, base, models)
     files = {"base": at, "out": tmp_path / "next.safetensors", "state": tmp_path / "state.safetensors"}
     aggregate_files(clients, a.sparsefed, **files)
-    with pytest.raises(DataError, match="is that of sparsefed, not of centered_clipping"):
-        aggregate_files(clients, a.centered_clipping, **files)
+    aggregate_files(clients, a.centered_clipping, **files)
+    assert_same(files["out"], in_memory(base, models, a.centered_clipping)[0])
+    said = f"{files['state']} was made with sparsefed; the state of centered_clipping starts anew"
+    assert [record.message for record in caplog.records if "anew" in record.message] == [said]
+
+
+def test_what_is_no_state_or_a_damaged_one_is_an_error(tmp_path):
+    base, models = some_models()
+    at, clients = write_round(tmp_path, base, models)
+    files = {"base": at, "out": tmp_path / "next.safetensors", "state": tmp_path / "state.safetensors"}
+    aggregate_files(clients, a.sparsefed, **files)
+    other = shutil.copy(clients[0], tmp_path / "other")
+    with pytest.raises(DataError, match=r"the state, .*other, is another safetensors file"):
+        aggregate_files(clients, a.sparsefed, **{**files, "state": other})
     raw = files["state"].read_bytes()
     files["state"].write_bytes(raw[:-3])
     with pytest.raises(DataError, match=r"the state, .* has .* bytes, but its header describes"):

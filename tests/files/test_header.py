@@ -33,6 +33,12 @@ def test_what_is_encoded_is_parsed_to_the_same_and_aligned():
     assert parsed(header.raw, header.tensors[-1].stop) == header
 
 
+@pytest.mark.parametrize("length", [0x280, 0x380, 0x480, 0x580])
+def test_a_header_whose_length_begins_like_a_pickle_is_one(length):
+    plain = len(json.dumps({"a": entry(0, 4, [1])}))
+    assert len(whole({"a": entry(0, 4, [1])}, 4, padding=length - plain).raw) == 8 + length
+
+
 @pytest.mark.parametrize("text", [b"{'a': 1}", b"[NaN]", b'{"a": 1, "a": 2}', b"\xff", b"", b"[" * 100_000])
 def test_only_plain_json_is_read(text):
     with pytest.raises(Unfit):

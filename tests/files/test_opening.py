@@ -1,20 +1,55 @@
 import json
 import os
+import pickle
 import resource
+import zipfile
 
 import numpy as np
 import pytest
+import torch
 
 from holdfast.errors import DataError
 from holdfast.files import save_tensors
 from holdfast.files.opening import files_per_client, open_from_client, open_own
 from holdfast.updates.layout import Unfit
 
+from .rounds import some_models, write_round
+
 
 @pytest.fixture
 def path(tmp_path):
     save_tensors(tmp_path / "m.safetensors", {"w": np.arange(12, dtype=np.float32).reshape(3, 4)})
     return tmp_path / "m.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            lambda file: np.savez(file, **{"layer.weight": np.ones(3)}),
+            "is a file of numpy.savez, .*numpy.load",
+        ),
+        (lambda file: torch.save({"w": torch.ones(3)}, file), "is a file of torch.save, .*weights_only=True"),
+        (
+            lambda file: torch.save({"w": torch.ones(3)}, file, _use_new_zipfile_serialization=False),
+            "is a pickle, not safetensors; if it is of torch.save, convert it: safetensors.torch.save_file",
+        ),
+        (lambda file: pickle.dump({"w": np.ones(3)}, file), "is a pickle, not safetensors"),
+        (
+            lambda file: zipfile.ZipFile(file, "w").writestr("a.txt", "a" * 200),
+            "is a zip file, not safetensors",
+        ),
+    ],
+)
+def test_other_formats_for_models_are_named_with_how_to_convert_them(content, said, tmp_path):
+    base, models = some_models(1)
+    at, clients = write_round(tmp_path, base, models)
+    with clients[0].open("wb") as file:
+        content(file)
+    with pytest.raises(Unfit, match=said):
+        open_from_client(clients[0], open_own(at, name="the base"), n_files=1)
+    with pytest.raises(DataError, match=f"the base, .*c00.safetensors, {said}"):
+        open_own(clients[0], name="the base")
 
 
 def test_a_part_of_a_tensor_is_read_in_flat_order(path):

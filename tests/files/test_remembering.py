@@ -1,6 +1,5 @@
 """Rules that remember every client, over files: each round has other clients, and momenta lie in files."""
 
-import numpy as np
 import pytest
 
 from holdfast import median
@@ -8,7 +7,7 @@ from holdfast.aggregators import cached, fl_detector, foolsgold
 from holdfast.errors import DataError
 from holdfast.files import aggregate_files
 
-from .rounds import assert_same, in_memory, some_models, write_round
+from .rounds import assert_same, drawn, in_memory, some_models, write_round
 
 
 @pytest.mark.parametrize("rule", [cached(rule=median), fl_detector(window=1), foolsgold(sample=500)], ids=str)
@@ -31,10 +30,11 @@ def check_rounds(rule, there, folder):
     at, clients = write_round(folder, base, models)
     state = None
     for number, present in enumerate([[0, 1, 2, 3, 4], [4, 5, 6, 2, 1], [8, 7, 4, 1, 2]]):
+        rng = drawn(number, at)
         files = {"out": at, "state": folder / "state.safetensors", "seed": number}
         said = aggregate_files([clients[i] for i in present], rule, base=at, **files)
         own = {clients[i].stem: models[i] for i in present}
-        base, result = in_memory(base, own, there, state=state, rng=np.random.default_rng(number))
+        base, result = in_memory(base, own, there, state=state, rng=rng)
         state = result.state
         assert_same(at, base)
         assert said.diagnostics.clients == result.diagnostics.clients

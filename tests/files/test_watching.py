@@ -1,6 +1,8 @@
 """A watch over clients whose models lie in files."""
 
+import hashlib
 import os
+import stat
 
 import numpy as np
 import pytest
@@ -14,8 +16,9 @@ from holdfast.files.room import Room
 from holdfast.files.saving import load_memory, save_memory
 from holdfast.files.stored import StoredTensor
 from holdfast.watching import ClientMemory
+from holdfast.watching.states import memory_arrays
 
-from .rounds import assert_same
+from .rounds import assert_same, drawn
 from .watched import N_ATTACKERS, N, a_base, write_watched
 
 ATTACKERS = tuple(f"c{number:02}" for number in range(N_ATTACKERS))
@@ -36,7 +39,7 @@ def run_rounds(folder, rule, watch, n_rounds, base=None):
 def test_clients_are_known_by_their_files_names_and_files_give_the_bits_of_the_call_in_memory(rule, tmp_path):
     watch, state, found = factions(hearing=4.0, rewind=0, false_alarms=0.5), None, []
     for said, out, base, models in run_rounds(tmp_path, rule, watch, 6):
-        rng = np.random.default_rng(5)
+        rng = drawn(5, tmp_path / f"round{len(found) + 1}" / "base.safetensors")
         result = defend(models, rule, base=base, watch=watch, state=state, rng=rng)
         state = result.state
         assert_same(out, result.model)
@@ -73,6 +76,23 @@ def test_a_rewind_is_left_to_the_caller_who_has_the_first_model(tmp_path):
     assert wanting.as_dict()["wants_rewind"] is True
     assert "REWIND: go back to the model from before the first round" in str(wanting)
     assert "REWIND" not in str(rounds[3])
+
+
+def test_of_two_rounds_with_one_state_the_second_is_refused(tmp_path, monkeypatch):
+    at, clients, _ = write_watched(tmp_path, 1, a_base())
+    files = {"base": at, "state": tmp_path / "state.safetensors", "watch": factions()}
+    defend_screened = aggregating.defend_screened
+
+    def meanwhile(*given, **more):
+        with pytest.raises(InputError, match=r"another round uses the state .*state\.safetensors: wait"):
+            aggregate_files(clients, fedavg, out=tmp_path / "other", **files)
+        return defend_screened(*given, **more)
+
+    monkeypatch.setattr(aggregating, "defend_screened", meanwhile)
+    said = aggregate_files(clients, fedavg, out=tmp_path / "next", **files)
+    assert said.verdicts.round == 1
+    assert not (tmp_path / "other").exists()
+    assert not (tmp_path / "state.safetensors.lock").exists()
 
 
 def test_before_the_rule_only_the_sample_is_read(tmp_path, monkeypatch):
@@ -123,6 +143,35 @@ def test_what_was_remembered_stays_in_a_round_without_the_watch(tmp_path):
     }
 
 
+def test_whom_the_watch_expelled_stays_expelled_under_another_rule(tmp_path, caplog):
+    watch = factions(hearing=0.0, rewind=0, false_alarms=0.5)
+    *_, (said, *_) = run_rounds(tmp_path, sparsefed, watch, 3)
+    assert said.verdicts.of("expelled") == ATTACKERS
+    at, clients, _ = write_watched(tmp_path, 4, a_base())
+    files = {"out": tmp_path / "next", "state": tmp_path / "state.safetensors", "watch": watch}
+    said = aggregate_files(clients, invariant, base=at, **files)
+    assert said.verdicts.round == 4
+    assert said.verdicts.of("expelled") == ATTACKERS
+    assert "starts anew; what the watch remembers of the clients stays" in caplog.text
+
+
+def test_only_its_owner_may_read_a_new_state_and_an_old_one_keeps_its_mode(tmp_path):
+    state = tmp_path / "state.safetensors"
+    found = []
+    for _, out, *_ in run_rounds(tmp_path, fedavg, factions(), 2):
+        found.append(stat.S_IMODE(state.stat().st_mode))
+        assert stat.S_IMODE(out.stat().st_mode) == 0o666 & ~mask()
+        state.chmod(0o640)
+    assert found == [0o600, 0o640]
+
+
+def mask():
+    """What new files are denied to others."""
+    found = os.umask(0)
+    os.umask(found)
+    return found
+
+
 def test_a_damaged_memory_or_one_that_does_not_fit_is_an_error(tmp_path):
     for _ in run_rounds(tmp_path, fedavg, factions(), 1):
         pass
@@ -141,6 +190,17 @@ def test_a_damaged_memory_or_one_that_does_not_fit_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"the memories of all clients take 27MB, .* allow at least \d+MB"):
         aggregate_files(clients, fedavg, base=at, state=state, memory="350MB", **files)
     assert not (tmp_path / "next").exists()
+
+
+def test_a_state_whose_digest_does_not_cover_the_rule_is_still_read(tmp_path):
+    path, state = tmp_path / "state.safetensors", SparseFedState(np.ones(3), np.arange(3.0), np.ones(2))
+    arrays = memory_arrays(sparsefed, Memory(state))
+    found = hashlib.sha256()
+    for name, values in arrays.items():
+        found.update(f"{name!r} {values.dtype} {values.shape}".encode() + values.tobytes())
+    said = {"holdfast": "state", "rule": "sparsefed", "digest": found.hexdigest()}
+    save_tensors(path, arrays, metadata=said)
+    assert load_memory(path, sparsefed, Room(tmp_path, 10**6)).rule.error.tolist() == [0, 1, 2]
 
 
 def test_no_flipped_bit_of_a_state_goes_unnoticed(tmp_path):

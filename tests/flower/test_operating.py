@@ -1,7 +1,9 @@
 """A training with a ledger: what is written of it, what operators decide while it runs, and how it ends."""
 
 import logging
+import os
 import shlex
+import stat
 import threading
 import time
 
@@ -10,10 +12,11 @@ from flwr.app import MetricRecord
 from flwr.serverapp.strategy import FedAvg, Result, Strategy
 
 from holdfast import factions, fedavg, invariant
+from holdfast._support.locks import lock_of
 from holdfast.errors import InputError
 from holdfast.flower import Code, Robust
 from holdfast.ledger import Policy, model_hash, open_ledger, verify
-from holdfast.ledger.checkpoints import kept_checkpoints, lock_of, rewind
+from holdfast.ledger.checkpoints import kept_checkpoints, rewind
 
 from .nodes import NODES, Federation, arrays_in, content, crashing, honest, model, one_round, record, trained
 from .test_watch import ATTACKERS, federation, start
@@ -274,6 +277,25 @@ def test_a_round_that_was_written_before_a_kill_and_not_kept_is_made_again(path,
     assert found == [(1, False), (2, False), (3, True), (3, False), (4, False)]
     assert len(hashes) == 1  # to the same bits
     assert verify(path).holds
+
+
+@pytest.mark.parametrize("can_link", [True, False])
+def test_only_their_owner_may_read_checkpoints_which_hold_what_the_watch_looks_at(
+    can_link, path, tmp_path, monkeypatch
+):
+    def refused(*names):
+        raise OSError("a file system without links")
+
+    if not can_link:
+        monkeypatch.setattr(os, "link", refused)
+    checkpoint = tmp_path / "training.npz"
+    train(Robust(invariant, ledger=path, checkpoint=checkpoint, keep_every=1), 2)
+    files = [checkpoint, *kept_checkpoints(checkpoint).values()]
+    assert len(files) == 3
+    with open_ledger(path) as ledger:
+        checkpoint.unlink()
+        rewind(ledger, checkpoint, to=1)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
 def test_a_training_is_rewound_and_resumed_from_a_chosen_round(path, tmp_path):

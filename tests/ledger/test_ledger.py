@@ -4,6 +4,8 @@ import json
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import uuid
 from dataclasses import replace
 
@@ -12,6 +14,7 @@ import pytest
 
 from benchmarks.ledger import fill
 from holdfast import defend, factions, invariant, median
+from holdfast._support.locks import lock_of
 from holdfast.core.diagnostics import Diagnostics
 from holdfast.errors import DataError, InputError
 from holdfast.ledger import (
@@ -279,6 +282,68 @@ def test_a_model_that_can_be_defended_can_be_recorded(ledger):
     assert model_hash({"w": brain}) != model_hash({"w": brain + 1})
 
 
+def recorded(ledger, number, **facts):
+    return record_round(ledger, defend(np.eye(4), median, like=np.zeros(4)), round=number, **facts)
+
+
+def test_rounds_are_written_by_one_process_at_a_time_and_decisions_by_all(ledger, path):
+    writing = "import sys; from holdfast.ledger import *; l = open_ledger(sys.argv[1]);"
+    writing += "l.decide('ban', 'eve'); l.write(RoundEntry(round=2, rule='median()')); print('written')"
+    command = [sys.executable, "-c", writing, str(path)]
+    recorded(ledger, 1)
+    other = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f"another training writes {path}: end it, or name another ledger" in other.stderr
+    assert ledger.decided() == {"eve": ("ban", "")}
+    with open_ledger(path) as second, pytest.raises(InputError, match="another training writes"):
+        recorded(second, 2)
+    recorded(ledger, 2)
+    assert [one["round"] for one in ledger.rounds()] == [1, 2]
+    ledger.close()
+    assert not lock_of(path).exists()
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.stdout == "written\n", again.stderr
+
+
+def test_a_loop_of_ones_own_replaces_a_round_only_deliberately(ledger, path):
+    for number in (np.int64(1), 2, 5):
+        recorded(ledger, number)
+    with pytest.raises(
+        InputError, match=r"the last round in .* is 5. Continue with round=6, or .*undo\(after=1"
+    ):
+        recorded(ledger, 2)
+    ledger.undo(after=1, why="made again")
+    recorded(ledger, 2)
+    assert [one["round"] for one in ledger.rounds()] == [1, 2]
+    for wrong in (0, -3, 1.5, True, "7", None):
+        with pytest.raises(InputError, match="round must be a whole number of at least 1; got"):
+            recorded(ledger, wrong)
+    ledger.close()
+    assert verify(path).holds
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"accuracy": "high"}, "accuracy must be a number; got 'high'"),
+        ({"accuracy": "0.9"}, "accuracy must be a number; got '0.9'"),
+        ({"loss": True}, "loss must be a number; got True"),
+        ({"seconds": np.ones(2)}, "seconds must be a number; got array"),
+        ({"acuracy": 0.9}, r"a round has no 'acuracy'; did you mean 'accuracy'\? Put it into metrics="),
+        ({"metrics": [1]}, "metrics must be a mapping of names to values; got list"),
+    ],
+)
+def test_a_fact_that_is_no_number_is_refused(ledger, facts, said):
+    with pytest.raises(InputError, match=said):
+        recorded(ledger, 1, **facts)
+    assert not ledger.rounds()
+
+
+def test_numbers_of_any_library_are_facts_and_those_that_are_not_finite_are_unknown(ledger):
+    recorded(ledger, 1, accuracy=np.float32(0.5), loss=float("nan"), seconds=3, attack_success=np.array(0.25))
+    (found,) = ledger.rounds()
+    assert [found[name] for name in ("accuracy", "loss", "seconds", "attack_success")] == [0.5, None, 3, 0.25]
+
+
 def test_a_reader_sees_the_last_whole_round_while_the_next_one_is_written(ledger, path):
     ledger.write(round_entry(1))
     with open_ledger(path, read_only=True) as reader:
@@ -289,12 +354,12 @@ def test_a_reader_sees_the_last_whole_round_while_the_next_one_is_written(ledger
         ledger.write(round_entry(2))
         assert len(reader.rounds()) == 2
         with pytest.raises(DataError, match=r"could not be written.*readonly"):
-            reader.write(round_entry(3))
+            reader.decide("ban", "eve")
 
 
 def test_only_its_owner_may_read_a_new_ledger(ledger, path):
     ledger.write(round_entry(1))
-    for file in path.parent.iterdir():
+    for file in {*path.parent.iterdir()} - {lock_of(path)}:  # which holds nothing
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
 

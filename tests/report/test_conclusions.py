@@ -128,23 +128,40 @@ def test_of_several_seeds_the_accused_are_counted():
     )
 
 
-def test_in_one_round_those_stand_out_who_are_unusable_accused_or_far_too_long():
+def test_in_one_round_those_stand_out_who_are_accused_or_far_too_long():
     diagnostics = {
         "clients": ["ann", "bob", "cid", "dan"],
         "dropped": [{"client": "eve", "reason": "holds NaN"}, {"client": "moe", "reason": "expelled since"}],
         "norms": [1.0, 1.2, 9.6, None],
     }
     told = suspects_in_round(diagnostics, None)
-    assert told.startswith("eve (unusable: holds NaN), cid (its update is 8 times as long as the median).")
-    assert "moe" not in told
+    assert told.startswith(
+        "cid (its update is 8 times as long as the median). One round accuses nobody else."
+    )
+    assert told.endswith(
+        "What 1 client sent could not be used."
+    )  # those whom somebody decided about do not count
     verdicts = Verdicts(
         7, (Verdict("moe", "expelled", heard=3, since=6), Verdict("ann", "suspected", heard=1))
     )
     told = suspects_in_round({**diagnostics, "dropped": [], "norms": None}, verdicts)
     assert told == "moe (accused since round 6), ann (suspected)."
-    nobody = {"clients": [], "dropped": [], "norms": None}
-    assert suspects_in_round(nobody, Verdicts(7)).startswith("Nobody: ")
+
+
+def test_nobody_is_accused_for_a_reason():
+    nobody = {"clients": ["ann"], "dropped": [], "norms": None}
+
+    def told(n_clients, standing="clear", **more):
+        verdicts = tuple(Verdict(number, standing, heard=2) for number in range(n_clients))
+        return suspects_in_round(nobody, Verdicts(7, verdicts, **more))
+
+    assert told(10) == "Nobody: no clients vote together more than chance allows."
+    assert told(10, hearing=True).startswith("Too early to say: ")
+    assert told(10, "too early to tell").startswith("Too early to say: ")
+    assert told(9) == told(9, hearing=True) == "The watch looks for nobody: 9 clients, it needs 10."
     assert suspects_in_round(nobody, None) == "Nobody stands out; a single round says little."
+    none = suspects_in_round({**nobody, "clients": []}, None)
+    assert none == "Too early to say: no update was aggregated."
 
 
 def contest(**success):
@@ -230,3 +247,17 @@ def test_a_round_says_that_it_cannot_see_a_backdoor():
     assert "does not show whether a backdoor is in the model" in told.reason
     stopped = conclude_round({"diagnostics": {**diagnostics, "aggregated": False}}, step=("", None))
     assert stopped.headline == "Not aggregated: the model stays as it is"
+
+
+def test_a_round_that_left_the_model_as_it_was_says_why():
+    dropped = [{"client": number, "reason": "is a pickle" if number else "lacks 'w'"} for number in range(3)]
+    diagnostics = {"clients": [], "dropped": dropped, "norms": None, "aggregated": False}
+    diagnostics["notes"] = ["no usable update is left, after 3 were dropped"]
+    told = conclude_round({"diagnostics": diagnostics}, step=("", None))
+    assert told.reason == (
+        "No usable update is left, after 3 were dropped. The reason for 2 clients: is a pickle."
+    )
+    diagnostics["notes"] = ["this is a hearing: nothing is applied until all were heard"]
+    hearing = {"diagnostics": diagnostics, "verdicts": Verdicts(1, hearing=True).as_dict()}
+    told = conclude_round(hearing, step=("", None))
+    assert told.reason == "This is a hearing: nothing is applied until all were heard."

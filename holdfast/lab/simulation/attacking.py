@@ -167,7 +167,7 @@ def _layers(one: Round) -> tuple[tuple[str, slice], ...]:
 @contextmanager
 def _silence() -> Iterator[None]:
     """Keep what a server says in an attacker's thoughts out of the log."""
-    logs = [logging.getLogger(name) for name in ("holdfast", "holdfast.verdicts")]
+    logs = [logging.getLogger(name) for name in ("holdfast", "holdfast.rounds", "holdfast.verdicts")]
     before = [log.disabled for log in logs]
     for log in logs:
         log.disabled = True
