@@ -37,7 +37,7 @@ def probes() -> list[dict[str, Any]]:
 def probes_text(which: str) -> str:
     """Return leak / gain / dose by rule and task, of the probes from this kind of start."""
     chosen = {one["task"]: one for one in probes() if one["start"].startswith(which)}
-    columns = {task: chosen[task] for task in TASKS if task in chosen}
+    columns = {task: chosen[task] for task in TASKS if task in chosen and task != PAPER_NETWORK.name}
     rows = [["rule", *columns], ["---", *["---:"] * len(columns)]]
     rules = [{rule["rule"].partition("(")[0]: rule for rule in one["rules"]} for one in columns.values()]
     for name in sorted(set().union(*rules)):
