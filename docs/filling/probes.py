@@ -57,7 +57,7 @@ def network_text() -> str:
     rows = []
     for rule in found["rules"]:
         cells = (" / ".join(_let({"draws": [one]})) for one in rule["draws"])
-        rows.append((float(_let(rule)[2]), [f"`{rule['rule']}`", *cells, _let(rule)[2]]))
+        rows.append((float(_let(rule)[2]), [_short(rule["rule"]), *cells, _let(rule)[2]]))
     head = ["rule", *draws, "median dose"]
     return grid([head, ["---", *["---:"] * (len(draws) + 1)], *(cells for _, cells in sorted(rows))])
 
@@ -65,10 +65,25 @@ def network_text() -> str:
 def network_figure() -> Any:
     """Return leak against gain in the paper's own network."""
     found = _in_the_network()
-    points = {rule["rule"]: [(one["leak"], one["gain"]) for one in rule["draws"]] for rule in found["rules"]}
+    points = {
+        _short(rule["rule"]): [(one["leak"], one["gain"]) for one in rule["draws"]] for rule in found["rules"]
+    }
     share = found["n_attackers"][0] / found["n_clients"]
     title = "ResNet-18, edge case: one round from a warm start"
     return leak_figure(points, share=share, title=title)
+
+
+def _short(rule: str) -> str:
+    """Return a rule's name, with the settings that tell masks apart.
+
+    >>> _short("invariant(tau=0.6, alpha=0.25, strict=False)")
+    'invariant, tau 0.6, alpha 0.25'
+    """
+    name, _, settings = rule.partition("(")
+    told = [
+        one.replace("=", " ") for one in settings.rstrip(")").split(", ") if one.startswith(("tau", "alpha"))
+    ]
+    return ", ".join([name, *told]) if "tau" in settings else name
 
 
 def _in_the_network() -> dict[str, Any]:
