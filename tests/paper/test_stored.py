@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import holdfast
 from holdfast import aggregators
 from holdfast.paper import experiments_named
 from holdfast.paper.evidence import STUDIES, evidence
@@ -78,13 +77,13 @@ def test_every_stored_probe_ran_all_its_rules_and_stands_on_its_page():
         assert not any(rule["reason"] for rule in found["rules"])
         assert f"{found['accuracy']:.2f}, {found['attack_success']:.2f}" in page
     whole = [[rule["rule"].partition("(")[0] for rule in found["rules"]] for found in probes]
-    assert whole.count([name for name in aggregators.__all__ if name in holdfast.__all__]) > 12
+    assert whole.count([*aggregators.__all__]) == len(whole)
 
 
 def test_packed_files_are_sorted_and_written_as_packing_writes_them():
     files = [*runs_folder(RESULTS).glob("*.jsonl"), *studies_folder(RESULTS).glob("*.jsonl")]
     n_entries = sum(len(path.read_bytes().splitlines()) for path in files)
-    assert 0 < sum(path.stat().st_size for path in files) < 4_500 * n_entries
+    assert 0 < sum(path.stat().st_size for path in files) < 5_000 * n_entries
     for path in files:
         lines = path.read_bytes().splitlines()
         entries = [checked(line) for line in lines]
