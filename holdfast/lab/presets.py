@@ -10,7 +10,7 @@ from .data.split import dirichlet
 from .models import resnet18
 from .models.lenet import lenet
 from .scenario import Task
-from .training import crop_and_flip, lean_sgd, sgd
+from .training import crop_and_flip, lean_sgd, mixed_sgd, sgd
 
 __all__ = ["PAPER_NETWORK", "PRESETS", "PRESETS_SCALED"]
 
@@ -20,7 +20,7 @@ PAPER_NETWORK = Task(
     "cifar10-resnet18",
     partial(cifar10, n_test=2_000),
     resnet18,
-    partial(lean_sgd, lr=0.01),
+    partial(mixed_sgd, lr=0.01),
     partial(dirichlet, alpha=0.5),
     n_rounds=100,
     n_root=10_000,

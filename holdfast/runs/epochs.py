@@ -14,6 +14,7 @@ CHANGES: tuple[tuple[str, str], ...] = (
     (r"fltrust\(", "the server trains for as many steps as a client, not for as many epochs"),
     (r"factions\(", "newcomers wait, who is away is not searched, a faction has a twelfth of the clients"),
     (r'(?=.*"n_clients": (?!100\b)\d{3,}).*factions\(', "more evidence beyond 100 clients"),
+    (r"resnet18\([^)]*stem='imagenet', norm='batch'", "small last batches join the ones before them"),
 )
 
 

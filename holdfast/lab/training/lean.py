@@ -1,18 +1,18 @@
-"""SGD in float32 that leaves out what a small image makes superfluous in a large network."""
+"""SGD that leaves out what a small image makes superfluous in a large network."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lazy_torch import Tensor, functional, nn, torch
-from .local import take_steps, train_each
+from ..lazy_torch import Tensor, nn, torch
+from .local import cross_entropy, take_steps, train_each
 from .schedule import Shard, Trained
 
-__all__ = ["lean_sgd"]
+__all__ = ["lean_sgd", "train_lean"]
 
 
 def lean_sgd(
@@ -35,6 +35,19 @@ def lean_sgd(
     >>> lean_sgd(model, flat_params(model), [shard]).updates.dtype
     dtype('float32')
     """
+    return train_lean(model, params, shards, cross_entropy, lr=lr, momentum=momentum)
+
+
+def train_lean(
+    model: nn.Module,
+    params: NDArray[np.float32],
+    shards: Sequence[Shard],
+    loss: Callable[[nn.Module, Tensor, Tensor], Tensor],
+    *,
+    lr: float,
+    momentum: float,
+) -> Trained:
+    """Return what each client's training by SGD on this loss adds, without the products with padding."""
     from ..models._taps import TapConv, lean_twin
 
     if not shards:
@@ -47,16 +60,12 @@ def lean_sgd(
     def train(shard: Shard) -> None:
         for conv in small:
             conv.load()
-        take_steps(twin, shard, torch.optim.SGD(twin.parameters(), lr=lr, momentum=momentum), _cross_entropy)
+        steps = torch.optim.SGD(twin.parameters(), lr=lr, momentum=momentum)
+        take_steps(twin, shard, steps, lambda model, x, y: loss(model, _channels_last(x), y))
         for conv in small:
             conv.store()
 
     return train_each(own, params, shards, train)
-
-
-def _cross_entropy(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
-    """Return the mean cross-entropy of a batch of images, or of anything else."""
-    return functional.cross_entropy(model(_channels_last(x)), y)
 
 
 def _channels_last(x: Tensor) -> Tensor:

@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from holdfast.lab.models import cifar_cnn, resnet18
+from holdfast.lab.models._taps import TapConv
 from holdfast.lab.training import mixed_sgd, sgd
 
 from .cases import NETWORKS, network, shards
@@ -10,6 +11,10 @@ from .cases import NETWORKS, network, shards
 
 def batch_normed():
     return resnet18(head=3, width=8, stem="cifar")
+
+
+def paper_like():
+    return resnet18(head=3, width=8)  # whose last maps have one pixel
 
 
 ALL = {**NETWORKS, "resnet": (batch_normed, (3, 32, 32))}
@@ -28,10 +33,23 @@ def test_mixed_precision_goes_where_sgd_goes(name):
     assert (off < (0.5 if name == "resnet" else 0.05)).all()
 
 
-def test_the_same_bits_again_whoever_trains_beside():
-    make, shape = ALL["resnet"]
+@pytest.mark.parametrize("side", [1, 2])
+def test_products_of_taps_are_rounded_as_a_convolution_is(side):
+    conv = torch.nn.Conv2d(4, 6, 3, padding=1, bias=False)
+    lean = TapConv(conv, side)
+    x = torch.randn(5, 4, side, side, generator=torch.Generator().manual_seed(0))
+    with torch.autocast("cpu", torch.bfloat16):
+        ours, torchs = lean(x), conv(x)
+    assert ours.dtype == torchs.dtype == torch.bfloat16
+    torch.testing.assert_close(ours, torchs, rtol=0.05, atol=0.02)
+    ours.float().sum().backward()
+    assert lean.taps.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("make", [batch_normed, paper_like])
+def test_the_same_bits_again_whoever_trains_beside(make):
     model, params = network(make)
-    one, two = shards(shape, [9, 14])
+    one, two = shards((3, 32, 32), [9, 14], batch_size=7)
     both = mixed_sgd(model, params, [one, two])
     alone = mixed_sgd(model, params, [two])
     np.testing.assert_array_equal(both.updates[1], alone.updates[0])
