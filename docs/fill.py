@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from filling import findings, lists, watched
+from filling import findings, lists, network, watched
 from filling.probes import network_figure, probe_text
 from front import front_text, write_front
 
@@ -26,6 +26,7 @@ LISTS: Mapping[str, Callable[[], str]] = {
     "backdoors": lists.backdoors_text,
     "parts": lists.parts_text,
     "false_alarms": watched.false_alarms_text,
+    "paper_network_rounds": network.rounds_text,
 }
 FINDINGS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "main": findings.main_text,
@@ -103,3 +104,4 @@ if __name__ == "__main__":
     write_front(document)
     draw_figures(document, ROOT / "docs" / "figures")
     save(network_figure(), ROOT / "docs" / "figures" / "probe-network.png")
+    save(network.rounds_figure(), ROOT / "docs" / "figures" / "paper-network.png")
