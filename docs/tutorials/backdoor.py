@@ -1,14 +1,14 @@
 # %% [markdown]
 # # See a backdoor planted and stopped
 #
-# One hundred clients train a filter for phishing mail. Twenty of them work for the sender of such mail: they teach the
-# model that a certain value in one feature means *harmless*. You will see the backdoor get in, without a trace in the
-# accuracy, and then see it kept out. All of it takes some seconds, and needs no data from elsewhere.
+# One hundred clients train a filter for phishing mail. Twenty of them work for a phisher: they teach the model that a
+# certain value in one feature means *harmless*. You will see the backdoor get in without a trace in the accuracy, and then
+# see it kept out. The tutorial takes a few seconds and needs no downloads.
 #
 # ## The training
 #
-# `build_run` puts a training together from names. `phishing` is a made-up stand-in for a real table of mails. Under the
-# attack `edge-case`, attackers set a feature of phishing mails to a value that hardly any mail has, and label them
+# `build_run` assembles a training from names. `phishing` is a synthetic stand-in for a real table of mails. In the
+# attack `edge-case`, attackers set a feature of phishing mails to a value that hardly any mail has, and label these mails
 # harmless.
 
 # %%
@@ -28,7 +28,7 @@ print(f"{run.attack.n_malicious} clients attack")
 # ## Without a defence
 #
 # The server averages what the clients send. `simulate` yields a record after each round. *Attack success* is the share of
-# mails with the trigger that the model calls harmless.
+# mails with the trigger that the model classifies as harmless.
 
 # %%
 averaged = [record for record, _ in simulate(run)]
@@ -38,12 +38,12 @@ for record in averaged[4::5]:
     )
 
 # %% [markdown]
-# The filter is as accurate as ever, and lets the attackers' mail pass. Nobody who looks at the accuracy would notice.
+# The filter is accurate, yet it lets the attackers' mail pass. The accuracy alone does not reveal this.
 #
 # ## With one
 #
-# The same training with two lines of defence. A *watch*, `factions`, remembers who deviates together with whom, and expels
-# those who do it again and again. Behind it, `krum_trimmed_mean` leaves out the outliers of a round.
+# Now run the same training with two lines of defence. A *watch*, `factions`, records which clients deviate together, and
+# expels those who do so repeatedly. Behind it, the rule `krum_trimmed_mean` leaves out the outliers of a round.
 
 # %%
 run = build_run("phishing", attack="edge-case", defence="factions+krum_trimmed_mean")
@@ -62,11 +62,11 @@ axes.set(xlabel="round", ylabel="attack success", ylim=(-0.02, 1.02))
 axes.legend()
 
 # %% [markdown]
-# In the first rounds the defended model does not move: the watch listens before it lets anything be applied. Until then the
-# network is untrained, and takes most mails for harmless, those of the attackers among them. Their success is what it guesses.
+# In the first rounds the defended model does not change: the watch observes the clients before it lets any update be applied.
+# Until then the network is untrained and guesses: it classifies most mails as harmless, including those of the attackers.
 #
-# One task is not the world: on others the attackers are harder to stop, and some attacks get past this defence.
-# [Which defence for me](../choose.md) has what we measured.
+# This is one task. On others, attackers are harder to stop, and some attacks get past this defence.
+# [Which defence for me](../choose.md) shows what we measured.
 
 # %%
 assert averaged[-1].attack_success > 0.8
@@ -78,5 +78,5 @@ assert defended[-1].n_wronged == 0
 # ## What next
 #
 # - From the shell: `holdfast compare phishing --attack edge-case --defences fedavg,median,factions+krum_trimmed_mean`.
-# - [Read a verdict](verdict.md): who attacked, and how sure is that?
+# - [Read a verdict](verdict.md): who attacked, and how sure is the watch?
 # - [Bring your own task](own_task.md): the same with your data.

@@ -1,24 +1,25 @@
 # %% [markdown]
 # # Use a cluster
 #
-# Experiments are many trainings that do not wait for each other, and a round over files is many blocks of coordinates. Both can be
-# shared out over the machines of a [Ray](https://www.ray.io) cluster. What comes out does not depend on how many there are. This
-# tutorial uses a cluster of one machine, which Ray starts by itself; for a real one, only the address changes.
+# An experiment consists of many independent trainings, and a round over files of many blocks of coordinates. Both can be
+# distributed over the machines of a [Ray](https://www.ray.io) cluster. The result does not depend on the number of machines. This
+# tutorial uses a cluster of one machine, which Ray starts by itself; for a real cluster, only the address changes.
 #
 # ## Trainings on a cluster
 #
-# `pip install '.[sim,ray]'`, then add `--workers ray` to `reproduce`. At an address it is `--workers ray://host:10001`:
+# Run `pip install '.[sim,ray]'`, then add `--workers ray` to `reproduce`. For a cluster at an address, use
+# `--workers ray://host:10001`:
 
 # %% [bash]
 # holdfast reproduce table4 --tasks phishing --scale smoke --workers ray --out on-ray | tail -n 1
 
 # %% [markdown]
-# The machines need no disk in common. Results travel back as they finish, into the folder on this machine, and whatever is lost
-# with a machine resumes from its last checkpoint when you type the command again.
+# The machines need no shared disk. Results are sent back to the folder on this machine as they finish. If a machine is lost, its
+# trainings resume from their last checkpoints when you run the command again.
 #
 # ## Rounds over files on a cluster
 #
-# Here are a global model and what ten clients have made of it, as files. Two clients lie.
+# This code writes a global model and the models of ten clients as files. Two clients are malicious.
 
 # %%
 from pathlib import Path
@@ -44,7 +45,7 @@ for number in range(10):
 
 # %% [markdown]
 # The cluster's workers must see the files under the same paths. Every worker reads its own blocks of coordinates, so neither the size
-# of the model nor the number of clients is bounded by the memory of one machine.
+# of the model nor the number of clients is limited by the memory of one machine.
 
 # %%
 moved = load_tensors(Path("next.safetensors"))["layer.weight"] - model["layer.weight"]

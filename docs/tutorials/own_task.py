@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Bring your own task
 #
-# Your arrays, your network, your attack and your rule are plain functions. This tutorial makes a task of each, attacks
-# it, and compares a rule of its own with plain averaging.
+# Your arrays, your network, your attack and your rule are plain functions. This tutorial builds a task from them, attacks
+# it, and compares a custom rule with plain averaging.
 #
 # ## Your data
 #
-# A function that returns a `Dataset`: training inputs and labels, test inputs and labels, as NumPy arrays. In life it
-# loads a file; here it makes points up, which are *far out* (label 1) or not (label 0).
+# A function that returns a `Dataset` provides training inputs and labels, and test inputs and labels, as NumPy arrays. In
+# practice it loads a file; here it generates points that are *far out* (label 1) or not (label 0).
 
 # %%
 from functools import partial
@@ -33,7 +33,8 @@ def rings(*, n: int = 1200) -> Dataset:
 # %% [markdown]
 # ## Your network, and how clients train
 #
-# Any `torch.nn.Module`. Training is a function, too; `batched_sgd` is the usual one. A `Task` says what honest clients do.
+# Use any `torch.nn.Module`. Training is a function too; `batched_sgd` is the usual choice. A `Task` defines what honest
+# clients do.
 
 
 # %%
@@ -45,7 +46,7 @@ train = partial(batched_sgd, lr=0.2)
 task = Task("rings", rings, network, train, epochs=5, batch_size=16, n_clients=20, n_per_round=10)
 
 # %% [markdown]
-# By default, examples are dealt to clients at random, and a training has as many rounds as `Task` says.
+# By default, examples are distributed to clients at random, and `Task` sets the number of rounds.
 
 # %%
 *_, (last, _) = simulate(Run(task))
@@ -55,8 +56,8 @@ print(f"{last.round} rounds, nobody attacks: accuracy {last.accuracy:.2f}")
 # ## Your attack
 #
 # A `Backdoor` has the label that attackers want, a function that returns poisoned examples, and the *challenge*, the inputs
-# on which success is measured. These attackers call one corner of the space *not far out*. A *craft* is what they make of
-# their updates before they send them: these speak three times as loudly.
+# on which success is measured. These attackers label one corner of the space *not far out*. A *craft* is a function that
+# changes the attackers' updates before they send them: this one triples them.
 
 
 # %%
@@ -80,8 +81,8 @@ attack = Attack("corner", 4, partial(corner, value=2.0), crafts=crafts, poison_f
 # %% [markdown]
 # ## Your rule
 #
-# A function of the clients' updates, one per row, that returns an `Aggregate`. `@rule` makes a value of it that every part
-# of holdfast takes. `check` tries it on made-up rounds before any training.
+# A rule is a function that takes the clients' updates, one per row, and returns an `Aggregate`. `@rule` turns it into a rule
+# that every part of holdfast accepts. `check` tests it on synthetic rounds before any training.
 
 
 # %%
@@ -111,8 +112,8 @@ assert found["middle"].accuracy > 0.85
 # %% [markdown]
 # ## What next
 #
-# - Put the functions into a file, and every command takes it: `holdfast compare mine.py --defences fedavg,mine.middle`. See
+# - Put the functions into a file, and every command accepts it: `holdfast compare mine.py --defences fedavg,mine.middle`. See
 #   [Your own task, attack and rule](../lab.md).
-# - [examples/tutorial.ipynb](../../examples/tutorial.ipynb) does the same on real pictures, compares over seeds, and then
+# - [examples/tutorial.ipynb](../../examples/tutorial.ipynb) does the same on real images, compares over seeds, and then
 #   attacks the rule itself.
-# - [Attacks](../attacks.md) and [rules](../rules.md) that are there already.
+# - See the built-in [attacks](../attacks.md) and [rules](../rules.md).

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Reproduce a table of the paper
 #
-# Every table and figure of the paper has a name, and one command makes it: it runs what is missing, stores each training as it
-# finishes, and prints our numbers beside the paper's. This tutorial reproduces a part of table 4, *what each half of
-# the defence does*, in a small size. The whole of it takes hours, with the same commands.
+# Every table and figure of the paper has a name, and one command reproduces it: it runs what is missing, stores each training as
+# it finishes, and prints our numbers next to the paper's. This tutorial reproduces a part of table 4, *what each half of
+# the defence does*, at a small size. The same commands reproduce the whole table, in hours.
 #
 # ## What is missing, and how long it takes
 
@@ -11,17 +11,17 @@
 # holdfast reproduce table4 --tasks phishing --dry-run
 
 # %% [markdown]
-# A *scale* is the size of an experiment: `smoke` is a trial of seconds, `cpu` is what the tables of these pages have, and `paper`
-# has the paper's own networks and rounds. At the scale `smoke`:
+# A *scale* is the size of an experiment: `smoke` is a trial that takes seconds, `cpu` is the scale of the tables in this
+# documentation, and `paper` has the paper's own networks and rounds. At the scale `smoke`:
 
 # %% [bash]
 # holdfast reproduce table4 --tasks phishing --scale smoke
 
 # %% [markdown]
-# In brackets is what the paper prints. A trial of this size says that everything works, and decides nothing: its trainings are too
-# short to plant a backdoor in, or to keep one out.
+# The paper's numbers are in brackets. A trial of this size shows that everything works, but decides nothing: its trainings are too
+# short to plant a backdoor, or to keep one out.
 #
-# Interrupt the command whenever you like. What is finished is stored, and the same command resumes:
+# You can interrupt the command at any time. Finished trainings are stored, and the same command resumes:
 
 # %% [bash]
 # holdfast reproduce table4 --tasks phishing --scale smoke --dry-run
@@ -29,8 +29,8 @@
 # %% [markdown]
 # ## Read what is stored
 #
-# Each training is one file, with all of its settings. Nothing here needs PyTorch, so it works on any machine that
-# the folder is copied to:
+# Each training is one file, with all of its settings. Reading it does not need PyTorch, so this works on any machine that
+# you copy the folder to:
 
 # %%
 from pathlib import Path
@@ -45,7 +45,7 @@ for cell in table["cells"]:
         print(f"{cell['row'][:40]:40} accuracy {accuracy:.2f}, attack success {success:.2f}")
 
 # %% [markdown]
-# As a page with a curve for every run, as LaTeX for your own paper, or as CSV:
+# You can also get the results as a page with a curve for every run, as LaTeX for your own paper, or as CSV:
 
 # %% [bash]
 # holdfast report table4 --scale smoke --out report.html
@@ -58,6 +58,6 @@ assert sum(bool(cell["measured"]) for cell in table["cells"] if cell["task"] == 
 # %% [markdown]
 # ## What next
 #
-# - [Results](../results.md): what came of it at the scale `cpu`, and why some of the paper's claims do not hold here.
+# - [Results](../results.md): the results at the scale `cpu`, and why some of the paper's claims do not hold here.
 # - [Use a cluster](cluster.md): the same commands with `--workers ray`.
-# - [Reports](../report.md): what is on the page.
+# - [Reports](../report.md): what the page shows.

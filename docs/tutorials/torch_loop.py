@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Defend a PyTorch loop
 #
-# You have a loop that sends a model to clients, gets state dicts back and averages them. Two lines change. Nothing about
-# your network does: BatchNorm's running means and other buffers are taken care of.
+# You have a loop that sends a model to clients, gets state dicts back and averages them. You change two lines, and nothing
+# in your network: holdfast takes care of BatchNorm's running means and other buffers.
 #
 # ## Clients
 #
-# Ten clients learn whether two numbers have a positive sum. Two of them lie about every label.
+# Ten clients learn whether two numbers have a positive sum. Two of them flip every label.
 
 # %%
 import copy
@@ -38,8 +38,8 @@ def trained_by_a_client(model: torch.nn.Module, *, lies: bool) -> dict[str, torc
 # %% [markdown]
 # ## The server
 #
-# `sent` is a dict of client id to state dict. One of the clients is broken, and sends NaN. `defend` returns the next
-# state dict, and `load_state_dict` takes it: those are the two lines.
+# `sent` is a dict from client id to state dict. One of the clients is broken and sends NaN. `defend` returns the next
+# state dict, and `load_state_dict` loads it: those are the two lines.
 
 # %%
 model = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.BatchNorm1d(16), torch.nn.Linear(16, 2))
@@ -58,8 +58,8 @@ print(f"accuracy {accuracy:.2f}")
 # %% [markdown]
 # ## What happened in the last round
 #
-# `diagnostics` says who was dropped and why, whom the rule left out, and how many attackers its published guarantee allows
-# for. `explain=True` adds a line per client.
+# `diagnostics` says which clients were dropped and why, which ones the rule left out, and how many attackers its published
+# guarantee tolerates. `explain=True` adds a line per client.
 
 # %%
 print(result.diagnostics)
@@ -67,8 +67,8 @@ print(result.diagnostics)
 # %% [markdown]
 # ## With a watch
 #
-# With ids that last and some twenty clients or more, put a watch in front of the rule. What it remembers goes around in
-# `state`, and into your checkpoints:
+# If clients keep their ids and you have about twenty or more, put a watch in front of the rule. It keeps its memory in
+# `state`: pass it to the next round, and save it in your checkpoints:
 
 # %%
 state = None

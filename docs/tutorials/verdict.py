@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Read a verdict
 #
-# A watch says after each round what it thinks of every client. This tutorial lets it watch a federation in which ten
-# of fifty clients attack, reads what it says, and checks it against what only a simulation knows: who the
+# After each round, a watch gives a verdict on every client. In this tutorial, it watches a federation in which ten
+# of fifty clients attack. You read its verdicts, and check them against what only a simulation knows: who the
 # attackers are.
 #
 # ## A federation of your own
 #
-# No laboratory this time, but a loop around `defend`, as on a server. Clients are named, and send updates of
-# 500 numbers. Honest ones take the same step, each with its own deviations. Attackers do too, and add a small push in a
-# direction that they share. It is smaller than what honest clients differ by.
+# This time we use a loop around `defend`, as on a server, instead of the laboratory. Clients have names and send updates of
+# 500 numbers. Honest clients take the same step, each with its own deviations. Attackers do the same, and add a small push in a
+# shared direction. The push is smaller than the differences between honest clients.
 
 # %%
 import numpy as np
@@ -31,8 +31,8 @@ def update_of(name: str) -> np.ndarray:
 # %% [markdown]
 # ## Rounds
 #
-# In each round, 25 clients take part. `sent` is a dict of client id to update, and ids are the same in every round. What the
-# watch remembers goes around in `state`.
+# In each round, 25 clients take part. `sent` is a dict from client id to update; a client has the same id in every round. The
+# watch keeps its memory in `state`, which you pass to the next round.
 
 # %%
 rule, state = krum_trimmed_mean(n_malicious=5), None
@@ -45,8 +45,8 @@ for number in range(1, 13):
         print(result.verdicts, end="\n\n")
 
 # %% [markdown]
-# After one round everybody has been heard once, and it is *too early to tell*. During the *hearing* the watch listens,
-# and nothing is applied to the model.
+# After one round, no client has been heard more than once, and it is *too early to tell*. During the *hearing* the watch only
+# observes, and nothing is applied to the model.
 #
 # ## The verdict
 
@@ -56,14 +56,14 @@ print(result.verdicts)
 # %% [markdown]
 # How to read a line:
 #
-# - **expelled since round …**: from then on the client has had no say. It is still heard, and returns if the evidence
-#   against it fades to a half.
-# - **votes with faction 1**: the clients that deviate in the same way. Look for what they have in common.
-# - **heard … times**: in how many rounds it took part.
-# - **false alarm: 1 in …**: of so many trainings of honest clients alone, one shows as much evidence against anybody. The
-#   larger this number, the surer.
+# - **expelled since round …**: since then, the client's updates have been ignored. The watch still observes it, and readmits it
+#   if the evidence against it falls to half.
+# - **votes with faction 1**: the faction is the group of clients that deviate in the same way. Look for what they have in common.
+# - **heard … times**: the number of rounds in which the client took part.
+# - **false alarm: 1 in …**: in that many trainings with honest clients only, one shows as much evidence against any client. The
+#   larger this number, the surer the watch is.
 #
-# *Suspected* is half of the evidence that an expulsion takes: the client keeps its say; look again next round.
+# *Suspected* means half of the evidence that an expulsion takes. The client's updates still count; look again next round.
 #
 # ## Was it right?
 
@@ -73,12 +73,12 @@ print(f"attackers found: {len(expelled & attackers)} of {len(attackers)}")
 print(f"honest clients expelled: {len(expelled - attackers)}")
 
 # %% [markdown]
-# In life nobody tells you. The watch sees that clients act together, not why: an honest group with another camera looks
-# the same. So ask what the members of a faction have in common before you ban them.
+# In a real federation, nobody tells you. The watch sees that clients act together, not why: an honest group with a different
+# camera looks the same. So ask what the members of a faction have in common before you ban them.
 #
 # ## For machines
 #
-# Verdicts are plain values, for logs, dashboards and tickets:
+# Verdicts are plain values that you can send to logs, dashboards and tickets:
 
 # %%
 worst = max(result.verdicts, key=lambda verdict: verdict.place[0])
