@@ -22,7 +22,7 @@ app = typer.Typer(
 
 LONGEST = 400  # a line that says what a run is
 
-Results = Annotated[Path, typer.Argument(help="The folder of results.")]
+Results = Annotated[Path, typer.Argument(help="Folder with the results.")]
 
 
 @app.command("list")

@@ -40,20 +40,22 @@ def run_command(
     device: options.Device = "cpu",
     out: options.Out = Path("results"),
     report: options.Report = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue where the same run stopped.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue this run from its last checkpoint.")
+    ] = False,
     trackers: Annotated[
         list[str] | None,
         typer.Option(
             "--track",
             metavar="TRACKER",
-            help="Also log to tensorboard, mlflow or wandb; with a place, such as mlflow:URI. Repeatable.",
+            help="Also log to tensorboard, mlflow or wandb, or to one at an address: mlflow:URI. Repeatable.",
         ),
     ] = None,
     alone: Annotated[
         bool,
         typer.Option(
             "--no-unattacked",
-            help="Do not train without attackers, too; the verdict has nothing to compare with then.",
+            help="Skip the second training, without attackers; the verdict then has nothing to compare with.",
         ),
     ] = False,
     ledger: options.LedgerOut = None,
