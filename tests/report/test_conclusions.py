@@ -195,6 +195,17 @@ def test_a_comparison_tells_whom_the_watch_of_the_defence_accused_that_holds():
     assert told.suspects.startswith("b: The watch accused 1 of the 3 attackers")
 
 
+def test_a_comparison_without_attackers_says_so_and_offers_an_attack():
+    shown = {name: {"series": {"n_attackers": [0, 0]}} for name in ("fedavg", "rfa")}
+    typed = Typed("digits", "none", backdoors=("edge-case",))
+    told = conclude_contest(contest(fedavg=[0.0], rfa=[0.0]), shown, guessing=0.1, typed=typed)
+    assert told.headline == "Nobody attacked"
+    assert told.reason == "No attacker took part: there was no attack to keep out."
+    assert told.suspects.startswith("Nobody is accused: none of these defences remembers its clients")
+    assert told.command == "holdfast compare digits --attack edge-case --defences fedavg,rfa --seeds 2"
+    assert after_contest({"rfa": "no attack"}, [0], TYPED)[1] == "holdfast list attacks"
+
+
 def test_a_run_is_judged_by_its_twin_without_attackers():
     def run(success, n_attackers=2):
         series = {"accuracy": [0.5, 0.9], "attack_success": [0.0, success], "n_attackers": [0, n_attackers]}
