@@ -137,4 +137,4 @@ def _filled(pairs: list[str], width: int) -> list[str]:
 
 
 def _spelt(value: object) -> str:
-    return "by the rule" if value is None else str(value)
+    return "not set" if value is None else str(value)
