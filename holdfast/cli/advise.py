@@ -93,8 +93,8 @@ def _show(advice: Advice, console: Console) -> None:
         f" round, {federation.n_rounds} rounds; an honest sign flips with chance {federation.flip:g}\n"
     )
     console.print(
-        f"[bold]invariant(tau={found.tau:g}, alpha={found.alpha:g})[/bold]  trims {found.n_trimmed} at each"
-        f" end, passes with up to {found.n_against} against"
+        f"[bold]invariant(tau={found.tau:g}, alpha={found.alpha:g})[/bold]  trims {found.n_trimmed} values at"
+        f" each end; a coordinate moves with up to {found.n_against} clients against it"
     )
     risk = percent(advice.risk)
     if advice.within_risk:
@@ -102,7 +102,7 @@ def _show(advice: Advice, console: Console) -> None:
     else:
         console.print(f"[red]No setting keeps every risk at {risk}[/red] over all rounds; this is the best:")
         console.print(_bullets(advice.problems))
-    console.print("\n[bold]To copy[/bold]")
+    console.print("\n[bold]To use it[/bold]")
     settings = {"tau": found.tau, "alpha": found.alpha}
     in_python = ", ".join(f"{name}={value:g}" for name, value in settings.items())
     in_shell = "".join(f" --set {name}={value:g}" for name, value in settings.items())

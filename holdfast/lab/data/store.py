@@ -44,7 +44,7 @@ def get(name: str, *, source: str | None = None, step: Step | None = None) -> li
     """Fetch a data set into the data folder, from its first source that answers, and return its files."""
     entry = entry_named(name)
     if not entry.sources:
-        raise DataError(f"{name} cannot be downloaded: {entry.by_hand}; it belongs into {data_folder()}")
+        raise DataError(f"{name} cannot be downloaded: {entry.by_hand}; put it into {data_folder()}")
     chosen = [one for one in entry.sources if source in (None, one.name)]
     if not chosen:
         known = ", ".join(one.name for one in entry.sources)
