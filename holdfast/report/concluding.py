@@ -40,9 +40,9 @@ def conclude_run(
     if not any(series["n_attackers"]):
         judged = judge([accuracy], None, guessing=guessing)
         if judged.word != "not trained":
-            judged = Judged(
-                "no attack", f"All clients were honest; {accuracy:.1%} of the answers are correct."
-            )
+            is_honest = run.get("attack", "none") == "none"
+            who = "All clients were honest" if is_honest else "No attacker was drawn in any round"
+            judged = Judged("no attack", f"{who}; {accuracy:.1%} of the answers are correct.")
     else:
         usual = None if honest is None else honest["series"]["attack_success"][-1]
         judged = judge(
@@ -102,7 +102,13 @@ def conclude_contest(
     seeds: list[int] = next((cell["seeds"] for cell in experiment["cells"] if cell["measured"]), [])
     step = (NO_COMMAND, None) if typed is None else after_contest(words, seeds, typed)
     suspects = _suspects(experiment, runs, kept)
-    return Conclusion(word, reasons_of(judged), suspects, *step, headline=headline)
+    reason = reasons_of(judged)
+    if len(words) > 1 and words.get("fedavg") == "kept out":
+        reason += (
+            " Plain averaging (fedavg), which is no defence, kept it out, too: the attack does not work here,"
+            " so this says nothing about the others."
+        )
+    return Conclusion(word, reason, suspects, *step, headline=headline)
 
 
 def reasons_of(judged: Mapping[str, Judged]) -> str:
