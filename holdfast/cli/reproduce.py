@@ -21,7 +21,9 @@ __all__ = ["reproduce_command"]
 Names = Annotated[
     list[str],
     typer.Argument(
-        metavar="NAME...", help="all, or table1, table4 to table10, figure4 to figure6, separable-minima."
+        metavar="NAME...",
+        help="all; tables and figures of the paper: table1, table4 to table10, figure4 to figure6,"
+        " separable-minima; or experiments of our own, such as watch or worst_case.",
     ),
 ]
 Seeds = Annotated[

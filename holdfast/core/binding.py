@@ -198,7 +198,7 @@ class Watch(_Choice[Any]):
 
 
 def rule(function: Callable[..., Aggregate]) -> Rule:
-    """Make a rule of a function of the clients' updates that returns an Aggregate.
+    """Turn a function of the clients' updates, which returns an Aggregate, into a rule.
 
     `np.asarray(updates)` is the matrix with one row per client, and the update may be flat. Keyword-only
     parameters are settings, or inputs of the round by name: weights, clients, state, reference, rng, ...
