@@ -1,10 +1,10 @@
 """The exceptions of holdfast.
 
 HoldfastError
-  InputError (also ValueError)   arrays or settings that make no sense
+  InputError (also ValueError)   invalid arrays or settings
     TooFewClientsError           the rule is not defined for so few clients
     NonFiniteError               rows that hold NaN, infinities or overflow; says which
-  DataError                      a data set is absent or is not what it should be
+  DataError                      a data set is missing, or not what it should be
 """
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
 
 
 class HoldfastError(Exception):
-    """Anything that holdfast raises on purpose.
+    """Base class of all exceptions that holdfast raises on purpose.
 
     >>> issubclass(InputError, HoldfastError)
     True
@@ -25,7 +25,7 @@ class HoldfastError(Exception):
 
 
 class InputError(HoldfastError, ValueError):
-    """Arrays or settings that make no sense; the message says what was needed and what came.
+    """Invalid arrays or settings; the message says what was expected and what was given.
 
     >>> from holdfast import invariant
     >>> invariant(tua=0.6)
@@ -65,7 +65,7 @@ class NonFiniteError(InputError):
 
 
 class DataError(HoldfastError):
-    """A data set is absent, or is not what it should be; the message says what to do.
+    """A data set is missing, or not what it should be; the message says what to do.
 
     >>> from holdfast.lab.data import table
     >>> table("nowhere.csv", label="y")

@@ -132,8 +132,9 @@ def test_the_identity_of_a_function_from_outside_changes_with_its_source():
     ("make", "says"),
     [
         (lambda: invariant(aplha=0.1), "no setting 'aplha'; did you mean 'alpha'"),
-        (lambda: invariant(qqq=0.1), "It has: tau, alpha, strict"),
+        (lambda: invariant(qqq=0.1), "invariant has no setting 'qqq'; it has: tau, alpha, strict"),
         (lambda: krum(np.ones((5, 2))), r"krum needs n_malicious; for example krum\(n_malicious=...\)"),
+        (lambda: weak_dp(np.ones((5, 2)), rng=7), r"rng must be a numpy Generator, .*; got int"),
         (lambda: multi_krum(n_malicious=1, weights=[1]), "'weights' is an input, given with the updates"),
         (lambda: bind(multi_krum, weights=(1,)), "'weights' is an input of a rule"),
         (lambda: bind(lambda updates, *, parts=(1,): updates, parts=[1]), "must be hashable"),

@@ -19,10 +19,10 @@ def connected(address: str) -> Iterator[int]:
     >>> with connected("mosix://host"):
     ...     pass
     Traceback (most recent call last):
-    holdfast.errors.InputError: workers are on "ray", or on a cluster as ray://host:10001; got 'mosix://host'
+    holdfast.errors.InputError: workers must be "ray" or a cluster's address, ray://host:10001; got 'mosix://host'
     """
     if address != "ray" and not address.startswith("ray://"):
-        raise InputError(f'workers are on "ray", or on a cluster as ray://host:10001; got {address!r}')
+        raise InputError(f'workers must be "ray" or a cluster\'s address, ray://host:10001; got {address!r}')
     try:
         import ray
     except ImportError:

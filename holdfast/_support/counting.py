@@ -105,9 +105,9 @@ def count_of(given: int | str, n: int) -> int:
         if share is None:
             return int(given)
     except (ArithmeticError, ValueError):
-        raise InputError(f"a number, as 20, or a share, as 20%; got {given!r}") from None
+        raise InputError(f"must be a number, such as 20, or a share, such as 20%; got {given!r}") from None
     if not (share.is_finite() and 0 <= share <= 100):
-        raise InputError(f"a share is from 0% to 100%; got {given!r}")
+        raise InputError(f"a share must be from 0% to 100%; got {given!r}")
     return math.ceil(share * n / 100)
 
 

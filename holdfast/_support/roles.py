@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 __all__ = ["ROLES", "Role"]
 
-_RNG = "a numpy Generator, for functions that draw"
+_RNG = "a numpy Generator, for functions that draw random numbers"
 
 
 class Role(NamedTuple):

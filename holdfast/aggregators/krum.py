@@ -31,7 +31,8 @@ N_SCORED = 128
 def krum(updates: Updates, *, n_malicious: int) -> Aggregate:
     """Return the one update closest to its n - f - 2 nearest neighbours.
 
-    Blanchard et al., 2017, https://arxiv.org/abs/1703.02757
+    Blanchard et al., 2017, https://arxiv.org/abs/1703.02757. f is `n_malicious`, the number of attackers
+    to withstand in a round.
 
     >>> crowd = np.array([[1.0], [1.1], [0.9], [1.0], [99.0]])
     >>> krum(crowd, n_malicious=1).update

@@ -21,7 +21,8 @@ def krum_trimmed_mean(
     """Return the trimmed mean of the n_selected (by default n - f) updates with the best Krum scores.
 
     The "naive combination" of Wang et al., 2024, https://arxiv.org/abs/2210.01834, which trims
-    alpha of the selected rows at each end.
+    alpha of the selected rows at each end. f is `n_malicious`, the number of attackers to withstand in a
+    round.
 
     >>> crowd = np.array([[1.0], [1.1], [0.9], [1.0], [99.0]])
     >>> krum_trimmed_mean(crowd, n_malicious=1).update

@@ -25,8 +25,8 @@ def multi_krum(
 ) -> Aggregate:
     """Return the mean of the n_selected (by default n - f) updates with the best Krum scores.
 
-    Blanchard et al., 2017, https://arxiv.org/abs/1703.02757. Unweighted by default: a sample count is
-    what a client says of itself.
+    Blanchard et al., 2017, https://arxiv.org/abs/1703.02757. f is `n_malicious`. Unweighted by
+    default: a sample count is what a client says of itself.
 
     >>> crowd = np.array([[1.0], [1.1], [0.9], [1.0], [99.0]])
     >>> multi_krum(crowd, n_malicious=1).update

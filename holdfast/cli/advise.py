@@ -23,30 +23,42 @@ __all__ = ["advise_command"]
 def advise_command(
     clients: Annotated[int, typer.Option(help="Number of clients.")],
     malicious: Annotated[
-        str, typer.Option(metavar="N|N%", help="Malicious clients, at most: 20, or a share, 20%.")
+        str,
+        typer.Option(
+            metavar="N|N%", help="Most malicious clients to expect, as a number (20) or a share (20%)."
+        ),
     ],
     per_round: Annotated[
         str | None,
-        typer.Option(metavar="N|N%", help="Clients drawn per round: 30, or a share, 30%; by default all."),
+        typer.Option(
+            metavar="N|N%", help="Clients drawn per round, as a number (30) or a share (30%); by default all."
+        ),
     ] = None,
     rounds: Annotated[int, typer.Option(help="Number of rounds.")] = 300,
     flip: Annotated[
-        float, typer.Option(help="Chance that noise flips the sign of an honest client's value.")
+        float, typer.Option(help="Probability that noise flips the sign of an honest client's value.")
     ] = 0.1,
-    risk: Annotated[float, typer.Option(help="Accepted chance of a failure in any of the rounds.")] = 0.01,
+    risk: Annotated[
+        float, typer.Option(help="Accepted probability that the guarantee fails in any round.")
+    ] = 0.01,
     learning: Annotated[
-        float, typer.Option(help="Share of rounds in which an attacked coordinate should learn.")
+        float, typer.Option(help="Share of rounds in which a coordinate under attack should still learn.")
     ] = 0.5,
     strength: Annotated[
-        float, typer.Option(help="How far attackers stand off in a round, in deviations of honest clients.")
+        float,
+        typer.Option(
+            help="How far attackers stand off in a round, as a multiple of an honest client's deviation."
+        ),
     ] = 3.0,
-    plot: Annotated[Path | None, typer.Option(help="Draw the feasible settings into this file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also plot the feasible settings to this file (.png, .svg or .pdf).")
+    ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 if no setting keeps the risk.")
+        bool, typer.Option("--strict", help="Exit with code 3 if no setting keeps the risk.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Recommend settings of the invariant aggregator for a federation, with guarantees and costs."""
+    """Recommend settings of the rule invariant for a federation, with guarantees and costs."""
     with errors_shown():
         if plot is not None:
             check_writable_file(plot)
@@ -81,8 +93,8 @@ def _show(advice: Advice, console: Console) -> None:
         f" round, {federation.n_rounds} rounds; an honest sign flips with chance {federation.flip:g}\n"
     )
     console.print(
-        f"[bold]invariant(tau={found.tau:g}, alpha={found.alpha:g})[/bold]  trims {found.n_trimmed} at each"
-        f" end, passes with up to {found.n_against} against"
+        f"[bold]invariant(tau={found.tau:g}, alpha={found.alpha:g})[/bold]  trims {found.n_trimmed} values at"
+        f" each end; a coordinate moves with up to {found.n_against} clients against it"
     )
     risk = percent(advice.risk)
     if advice.within_risk:
@@ -90,7 +102,7 @@ def _show(advice: Advice, console: Console) -> None:
     else:
         console.print(f"[red]No setting keeps every risk at {risk}[/red] over all rounds; this is the best:")
         console.print(_bullets(advice.problems))
-    console.print("\n[bold]To copy[/bold]")
+    console.print("\n[bold]To use it[/bold]")
     settings = {"tau": found.tau, "alpha": found.alpha}
     in_python = ", ".join(f"{name}={value:g}" for name, value in settings.items())
     in_shell = "".join(f" --set {name}={value:g}" for name, value in settings.items())

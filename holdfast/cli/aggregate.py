@@ -32,46 +32,65 @@ MEMORY = "1GB"
 
 def aggregate_command(
     clients: Annotated[
-        list[Path], typer.Argument(help="Safetensors files, folders or indices; one per client.")
+        list[Path], typer.Argument(help="One safetensors file, folder or index file per client.")
     ],
-    base: Annotated[Path, typer.Option(help="The global model; clients must hold what it holds.")],
+    base: Annotated[Path, typer.Option(help="The global model; clients' models must have the same tensors.")],
     out: Annotated[
-        Path, typer.Option(help="File for the next model; replaced when the new one is complete.")
+        Path, typer.Option(help="File for the next global model; replaced once the new one is complete.")
     ],
-    rule: Annotated[str, typer.Option(help="The rule; flame need not be told how many attack.")] = "flame",
-    set_: options.Settings = None,
+    rule: Annotated[
+        str, typer.Option(help="Aggregation rule; flame does not need to know how many clients attack.")
+    ] = "flame",
+    set_: options.RuleSettings = None,
     memory: Annotated[
-        str, typer.Option(help="Memory to use, such as 500MB or 1GB; the rest goes to the disk.")
+        str, typer.Option(help="Memory to use, such as 500MB or 1GB; what does not fit goes to disk.")
     ] = MEMORY,
     watch: Annotated[
         bool,
-        typer.Option("--watch", help="Remember the clients in --state; expel those who attack together."),
+        typer.Option(
+            "--watch",
+            help="Watch the clients across rounds and expel those that attack together; needs --state.",
+        ),
     ] = False,
     state: Annotated[
-        Path | None, typer.Option(help="File in which rule and watch keep their memory.")
+        Path | None,
+        typer.Option(help="File in which the rule and the watch keep their memory between rounds."),
     ] = None,
-    reference: Annotated[Path | None, typer.Option(help="The server's own model, for fltrust.")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="The server's own model, for the rule fltrust.")
+    ] = None,
     weights: Annotated[
-        Path | None, typer.Option(help='Examples per client, as JSON: {"ann": 120, ...}.')
+        Path | None, typer.Option(help='JSON file with the number of examples per client: {"ann": 120, ...}.')
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Random seed, for weak_dp and the watch.")] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Aggregate these tensors only: '*lora*'.")] = None,
-    updates: Annotated[bool, typer.Option("--updates", help="Clients sent differences, not models.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Random seed, for rules that add noise and for the watch.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Aggregate only tensors with such names, as in '*lora*'. Repeatable."),
+    ] = None,
+    updates: Annotated[
+        bool, typer.Option("--updates", help="Clients sent updates (differences from the base), not models.")
+    ] = False,
     report: Annotated[
-        Path | None, typer.Option(help="Measure each client; write this JSON file, and a page (.html).")
+        Path | None,
+        typer.Option(help="Also measure every client; write this JSON file and an HTML page beside it."),
     ] = None,
     workers: Annotated[
         str | None,
-        typer.Option(help="Where to compute: ray, or the address of a cluster as ray://host:port."),
+        typer.Option(help="Compute on Ray: ray starts it here, ray://host:port is a running cluster."),
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="Write the round into this ledger, and leave out whom it bans.")
+        Path | None,
+        typer.Option(
+            help="Record the round in this ledger (.db), and leave out clients that are banned there."
+        ),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Aggregate clients' models from files, in bounded memory.
 
-    If you know how many attack at most, take --rule krum_trimmed_mean --set n_malicious=2.
+    If you know that at most 2 clients attack, use --rule krum_trimmed_mean --set n_malicious=2.
     """
     if watch and state is None:
         raise typer.BadParameter(

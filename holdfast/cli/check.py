@@ -15,17 +15,18 @@ def check_command(
     rule: Annotated[
         str,
         typer.Argument(
-            metavar="RULE", help="A rule: invariant, or your own as mine.py:my_rule or mine.my_rule."
+            metavar="RULE",
+            help="Name of a rule, such as invariant, or your own: mine.py:my_rule or mine.my_rule.",
         ),
     ],
-    set_: options.Settings = None,
+    set_: options.RuleSettings = None,
     no_time: Annotated[
         bool,
-        typer.Option("--no-time", help="Skip the check of how the time grows, which depends on the machine."),
+        typer.Option("--no-time", help="Skip the timing check, which depends on the machine."),
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Check a rule against the contract, and print a short certificate; exit with 3 if it fails."""
+    """Check that a rule keeps the contract of all rules, and print a certificate; exit with 3 if it fails."""
     with errors_shown():
         from ..lab.conformance import check
         from ..lab.conformance.naming import rule_named

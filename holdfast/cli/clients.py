@@ -31,7 +31,7 @@ app = typer.Typer(
 
 Client = Annotated[str, typer.Argument(metavar="CLIENT", help="The client's id, as 'clients list' shows it.")]
 Why = Annotated[str, typer.Option(help="The reason, for the ledger and the audit log.")]
-By = Annotated[str | None, typer.Option(help="Who decides; by default the name of the user.")]
+By = Annotated[str | None, typer.Option(help="Who decides; by default your user name.")]
 
 
 class Shown(StrEnum):
@@ -56,11 +56,14 @@ NOBODY = {
 def list_command(
     ledger: options.Ledger,
     only: Annotated[
-        Shown, typer.Option(help="named: suspected or expelled; banned: or pardoned; dropped: ever.")
+        Shown,
+        typer.Option(
+            help="named: suspected or expelled; banned: banned or pardoned; dropped: dropped at least once."
+        ),
     ] = Shown.ALL,
     as_json: options.Json = False,
 ) -> None:
-    """List how every client stands: its verdict, since when, and what was last measured of it."""
+    """List all clients with their standing, and how often each was used and dropped."""
     with errors_shown():
         from ..ledger import open_ledger
 
@@ -85,7 +88,7 @@ def list_command(
 
 @app.command("show")
 def show_command(client: Client, ledger: options.Ledger, as_json: options.Json = False) -> None:
-    """Show all that is known of one client: its standings, its last rounds, and the decisions about it."""
+    """Show everything known about one client: its standings, its last rounds, and decisions about it."""
     with errors_shown():
         from ..ledger import open_ledger
 
@@ -100,13 +103,13 @@ def show_command(client: Client, ledger: options.Ledger, as_json: options.Json =
 
 @app.command("ban")
 def ban_command(client: Client, ledger: options.Ledger, why: Why = "", by: By = None) -> None:
-    """Take a client's say away, from the next round of a running training on; and answer a held round."""
+    """Exclude a client, from the next round of a running training on; this also answers a held round."""
     _decide("ban", client, ledger, why, by)
 
 
 @app.command("pardon")
 def pardon_command(client: Client, ledger: options.Ledger, why: Why = "", by: By = None) -> None:
-    """Give a client its say back, whatever the watch finds; and answer a held round."""
+    """Let a client take part again, whatever the watch finds; this also answers a held round."""
     _decide("pardon", client, ledger, why, by)
 
 
@@ -115,11 +118,14 @@ def audit_command(
     ledger: options.Ledger,
     expect: Annotated[
         str | None,
-        typer.Option(metavar="HASH", help="A head that was kept elsewhere: it must be in the log."),
+        typer.Option(
+            metavar="HASH",
+            help="Hash that you stored elsewhere (the head of the log at that time); it must be in the log.",
+        ),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Check that the audit log was not edited and the ledger says the same; exits with 3 if not."""
+    """Check that the audit log was not edited and agrees with the ledger; exit with 3 if not."""
     with errors_shown():
         from ..ledger import verify
 
@@ -135,11 +141,11 @@ def audit_command(
 
 def rewind_command(
     ledger: options.Ledger,
-    checkpoint: Annotated[Path, typer.Option(help="The checkpoint of the training, training.npz, say.")],
-    to: Annotated[int, typer.Option(min=1, help="The round to go back to; its checkpoint must be kept.")],
+    checkpoint: Annotated[Path, typer.Option(help="Checkpoint file of the training, such as training.npz.")],
+    to: Annotated[int, typer.Option(min=1, help="Round to go back to; its checkpoint must have been kept.")],
     why: Why = "",
 ) -> None:
-    """Go back to an earlier round: a training that is started again with resume=True continues from it."""
+    """Go back to an earlier round; a training restarted with resume=True continues from there."""
     with errors_shown():
         from ..ledger import open_ledger
         from ..ledger.checkpoints import rewind

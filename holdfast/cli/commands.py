@@ -29,7 +29,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="holdfast",
-    help="Federated training that holds fast against backdoors.",
+    help="Defend federated learning against backdoors, and measure how well that works.",
     epilog=ENDINGS,
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": spelt_as_here},

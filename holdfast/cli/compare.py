@@ -29,15 +29,15 @@ def compare_command(
         typer.Option(
             "--defences",
             show_default="fedavg, trimmed_mean and invariant",
-            help="Defences, separated by commas: RULE or WATCH+RULE.",
+            help="Comma-separated defences, each RULE or WATCH+RULE.",
         ),
     ] = "fedavg,trimmed_mean,invariant",
     watch: options.Watch = None,
     seeds: Annotated[
-        str, typer.Option(help="Number of seeds, such as 3 for 0, 1 and 2; or the seeds, such as 3,5,7.")
+        str, typer.Option(help="How many seeds (3 means 0, 1 and 2), or which ones (3,5,7).")
     ] = "3",
     baseline: Annotated[
-        str | None, typer.Option(help="The defence that the others are compared with, seed by seed.")
+        str | None, typer.Option(help="Defence to compare the others with, seed by seed.")
     ] = None,
     set_: options.Settings = None,
     rounds: options.Rounds = None,
@@ -49,7 +49,9 @@ def compare_command(
     device: options.Device = "cpu",
     out: options.Out = Path("results"),
     report: options.Report = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Number of processes; by default one per core.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Compare defences with and without an attack; stored runs are not repeated."""

@@ -30,7 +30,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="See 'holdfast data list'.")]
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="[NAME]...", help="Data sets to check; by default all.")
+]
 
 
 @app.command("list")
@@ -45,7 +47,7 @@ def list_command(as_json: options.Json = False, data: options.Data = None) -> No
         return
     width = Console().width
     for name, entry in SOURCES.items():
-        here = "is here" if described[name]["files"] else "is not here"
+        here = "is installed" if described[name]["files"] else "is not installed"
         typer.echo(f"{typer.style(name, bold=True)} {here}")
         sources = [_format_source(source) for source in entry.sources] or [entry.by_hand]
         for line in (entry.what, f"Licence: {entry.licence}", *sources):
@@ -55,13 +57,15 @@ def list_command(as_json: options.Json = False, data: options.Data = None) -> No
 
 @app.command("get")
 def get_command(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="See 'holdfast data list'.")],
-    source: Annotated[str | None, typer.Option(help="Which source to use, where there are several.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Download it even if it is installed.")] = False,
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Data sets to download; see 'holdfast data list'.")
+    ],
+    source: Annotated[str | None, typer.Option(help="Source to download from, if there are several.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Download even what is installed already.")] = False,
     as_json: options.Json = False,
     data: options.Data = None,
 ) -> None:
-    """Download data sets, check them, and install them for the tasks. Downloads resume."""
+    """Download data sets, check and install them. Interrupted downloads resume."""
     with errors_shown(interrupted=f"What was downloaded is kept. To resume: {same_command()}"):
         from ..lab.data.store import entry_named, get, installed_files
 
@@ -82,7 +86,7 @@ def get_command(
 
 @app.command("verify")
 def verify_command(names: Names = None, as_json: options.Json = False, data: options.Data = None) -> None:
-    """Compare files with the checksums they had when installed; the exit code is 3 if one has changed."""
+    """Compare files with their checksums at installation; exit with 3 if one has changed."""
     with errors_shown():
         from ..lab.data.sources import SOURCES
         from ..lab.data.store import entry_named, verify
@@ -105,7 +109,7 @@ def verify_command(names: Names = None, as_json: options.Json = False, data: opt
 
 @app.command("where")
 def where_command(as_json: options.Json = False, data: options.Data = None) -> None:
-    """Show the folder of data sets and the files in it that tasks read."""
+    """Show the folder of the data sets, and which files in it the tasks read."""
     from ..lab.data.sources import SOURCES
     from ..lab.data.store import installed_files
 
@@ -116,7 +120,7 @@ def where_command(as_json: options.Json = False, data: options.Data = None) -> N
         return
     typer.echo(f"data sets: {data_folder()} (set {VARIABLE} or --data for another)")
     for name, paths in files.items():
-        typer.echo(f"  {name}: {', '.join(Path(path).name for path in paths) or 'not here'}")
+        typer.echo(f"  {name}: {', '.join(Path(path).name for path in paths) or 'not installed'}")
 
 
 def _step(bar: Progress, remote: "Remote") -> "Seen":

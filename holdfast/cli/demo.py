@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from .._support.writable import check_writable_folder
-from . import options
 from .shown import errors_shown
 from .verdicts import COLOURS, show_conclusion
 
@@ -24,19 +23,21 @@ NARROW = 90
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the page, its figures and the results.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for the HTML page, its figures and the results.")] = Path(
         "demo"
     ),
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
-    rounds: options.Rounds = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="Number of rounds of every training; by default 20 and 30.")
+    ] = None,
 ) -> None:
     """Plant a backdoor in two trainings, and show which of four defences keeps it out."""
     console = Console(highlight=False)
     with errors_shown():
         _check_everything(out)
         console.print(
-            "Many clients train one model; a fifth of them plants a backdoor. Which defence of the server"
-            " keeps it out?\nTen short trainings, about a minute ..."
+            "Many clients train one model, and a fifth of them plant a backdoor. Which of the server's"
+            " defences keeps it out?\nTen short trainings, about a minute ..."
         )
         from .._support.atomic import write_whole
         from ..comparing.concluded import guess_rate

@@ -52,16 +52,18 @@ def list_command(
         Kind | None,
         typer.Argument(
             metavar="[KIND]",
-            help=f"One of {', '.join(Kind)}, with all settings. By default the names of all of them.",
+            help=f"One of {', '.join(Kind)}, to see all settings; by default, only the names of all four.",
         ),
     ] = None,
     own: Annotated[
         str | None,
-        typer.Option("--from", metavar="FILE", help="List what a Python file of your own holds: mine.py."),
+        typer.Option(
+            "--from", metavar="FILE", help="List what your own Python file defines, such as mine.py."
+        ),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show all tasks, attacks, defences and watches; of one kind, with every setting and its default."""
+    """List the tasks, attacks, defences and watches; name one kind to see its settings and defaults."""
     with errors_shown():
         from ..lab.catalogue import list_choices
         from ..lab.own import load_own
@@ -135,4 +137,4 @@ def _filled(pairs: list[str], width: int) -> list[str]:
 
 
 def _spelt(value: object) -> str:
-    return "by the rule" if value is None else str(value)
+    return "not set" if value is None else str(value)

@@ -22,23 +22,25 @@ SHORTEST = 16
 
 
 def monitor_command(
-    ledger: Annotated[Path, typer.Option(metavar="FILE", help="The ledger of the federation.")],
+    ledger: Annotated[Path, typer.Option(metavar="FILE", help="Ledger file of the federation (.db).")],
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
     ] = 7333,
     host: Annotated[
-        str, typer.Option(help="Address to listen on. Any but this machine's own demands a token.")
+        str, typer.Option(help="Address to listen on; any but localhost requires a token, which is printed.")
     ] = "127.0.0.1",
     name: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A host name that browsers ask for it by. Repeatable."),
+        typer.Option(
+            metavar="NAME", help="Another host name under which browsers reach the page. Repeatable."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the page as it is now to this file, and serve nothing."),
+        typer.Option(metavar="FILE", help="Write the page as it is now to this file, and exit."),
     ] = None,
 ) -> None:
-    """Show a federation while it trains: who is suspected, who was dropped, how it goes."""
+    """Serve a live page on a running federation: who is suspected, who was dropped, how training goes."""
     with errors_shown():
         from ..report import check_installed
 

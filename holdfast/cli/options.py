@@ -37,69 +37,88 @@ TaskName = Annotated[
     str,
     typer.Argument(
         metavar="TASK",
-        help="The task to learn, see 'holdfast list tasks'; or your own Python file: mine.py.",
+        help="Task to train: a name from 'holdfast list tasks', or your own Python file, mine.py.",
     ),
 ]
-AttackName = Annotated[str, typer.Option("--attack", help="Parts joined by +; see 'holdfast list attacks'.")]
+ATTACK = "Name of an attack, or several joined by +; see 'holdfast list attacks'"
+AttackName = Annotated[str, typer.Option("--attack", help=f"{ATTACK}.")]
 OneAttack = Annotated[
     str | None,
     typer.Option(
         "--attack",
-        help="Parts joined by +; see 'holdfast list attacks'. By default edge-case, or the only one in a"
-        " file of your own.",
+        help=f"{ATTACK}. By default edge-case, or the only attack in your own file.",
     ),
 ]
 DefenceName = Annotated[
     str,
-    typer.Option("--defence", help="The server's rule, or WATCH+RULE; see 'holdfast list defences'."),
+    typer.Option(
+        "--defence", help="The server's aggregation rule, or WATCH+RULE; see 'holdfast list defences'."
+    ),
 ]
 Watch = Annotated[
     str | None,
     typer.Option(
         "--watch",
         metavar="WATCH",
-        help="Watch over the clients, such as factions; see 'holdfast list watches'.",
+        help="Watch to put in front of the rule, such as factions; see 'holdfast list watches'.",
     ),
 ]
 LedgerOut = Annotated[
     Path | None,
-    typer.Option("--ledger", help="Also write every round into this ledger; see 'holdfast clients'."),
+    typer.Option("--ledger", help="Also record every round in this ledger (.db); see 'holdfast clients'."),
 ]
-Ledger = Annotated[Path, typer.Option("--ledger", help="The ledger of the federation, a .db file.")]
+Ledger = Annotated[Path, typer.Option("--ledger", help="Ledger file of the federation (.db).")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as tau=0.6 or sgd.lr=0.1. Repeatable."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting of the task, attack or defence, such as tau=0.6 or batch_size=32. Repeatable.",
+    ),
 ]
-Rounds = Annotated[int | None, typer.Option(help="Number of rounds.")]
-Clients = Annotated[int | None, typer.Option(help="Number of clients.")]
+RuleSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change a setting of the rule, such as tau=0.6. Repeatable."
+    ),
+]
+Rounds = Annotated[int | None, typer.Option(help="Number of rounds; by default the task's own.")]
+Clients = Annotated[int | None, typer.Option(help="Number of clients; by default the task's own.")]
 PerRound = Annotated[
-    str | None, typer.Option(metavar="N|N%", help="Clients drawn per round: 20, or a share, 20%.")
+    str | None,
+    typer.Option(
+        metavar="N|N%",
+        help="Clients drawn per round, as a number (20) or a share (20%); by default the task's own.",
+    ),
 ]
 Malicious = Annotated[
     str | None,
     typer.Option(
         metavar="N|N%",
-        help="Malicious clients: 20, or a share, 20%; by default a fifth, on twitter a tenth.",
+        help="Malicious clients, as a number (20) or a share (20%); by default 20%, on twitter 10%.",
     ),
 ]
 Sampled = Annotated[
     Sampling,
     typer.Option(
-        "--sampling", help="uniform: draw attackers like everybody; fixed: their share in every round."
+        "--sampling",
+        help="uniform: draw attackers like any other client; fixed: the same number of them in every round.",
     ),
 ]
-Scale = Annotated[str, typer.Option(help="Size of the experiment: smoke, cpu or paper.")]
-Device = Annotated[str, typer.Option(help="Device to train on: cpu, cuda, mps.")]
+Scale = Annotated[
+    str, typer.Option(help="Size of the experiment: smoke (a quick trial), cpu, or paper (as in the paper).")
+]
+Device = Annotated[str, typer.Option(help="Device to train on, such as cpu, cuda or mps.")]
 Out = Annotated[Path, typer.Option(help="Folder for results.")]
 Report = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write a page to open in a browser: mine.html.")
+    Path | None, typer.Option(metavar="FILE", help="Also write an HTML page, such as mine.html.")
 ]
 Data = Annotated[
     Path | None,
     typer.Option(
         "--data",
         callback=lambda folder: folder and os.environ.update({VARIABLE: str(folder)}),
-        help=f"Folder of data sets, in place of ${VARIABLE}.",
+        help=f"Folder of the data sets; overrides ${VARIABLE}.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]

@@ -24,25 +24,32 @@ def probe_command(
     attack: options.OneAttack = None,
     defences: Annotated[
         str | None,
-        typer.Option("--defences", help="Rules, separated by commas; by default all that holdfast has."),
+        typer.Option("--defences", help="Comma-separated rules; by default all that holdfast has."),
     ] = None,
     after: Annotated[
         int | None,
-        typer.Option(min=0, help="Start after so many rounds of plain averaging; by default fresh."),
+        typer.Option(
+            min=0, help="Start after this many rounds of plain averaging; by default from a fresh network."
+        ),
     ] = None,
     warm: Annotated[
         float | None,
         typer.Option(
-            help="Start after so many epochs of training on all honest examples in one place; at the scale"
+            help="Start after this many epochs of central training on all honest examples; with --scale"
             " paper, 2 by default."
         ),
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="Start from a file: a checkpoint (.npz), .safetensors, or a state dict of torch."),
+        typer.Option(
+            help="Start from a model file: a checkpoint (.npz), .safetensors, or a PyTorch state dict."
+        ),
     ] = None,
     draws: Annotated[
-        int, typer.Option(min=1, help="Number of rounds, all from the same model, each with other clients.")
+        int,
+        typer.Option(
+            min=1, help="Number of rounds to probe, all from the same model, each with other clients."
+        ),
     ] = 1,
     set_: options.Settings = None,
     clients: options.Clients = None,
@@ -53,7 +60,8 @@ def probe_command(
     scale: options.Scale = "cpu",
     out: options.Out = Path("results"),
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw leak against gain: .png, .svg or .pdf.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Plot leak against gain to this file (.png, .svg or .pdf)."),
     ] = None,
     as_json: options.Json = False,
 ) -> None:

@@ -23,24 +23,25 @@ def report_command(
             help="Tables and figures of the paper, by default all; or a task, mine.py too, for all its runs.",
         ),
     ] = None,
-    results: Annotated[Path, typer.Option(help="The folder that 'holdfast reproduce' wrote to.")] = Path(
-        "results"
-    ),
+    results: Annotated[Path, typer.Option(help="Folder with the results.")] = Path("results"),
     out: Annotated[
-        Path | None, typer.Option(help="The file to write; by default report.html, report.md, ...")
+        Path | None,
+        typer.Option(help="File to write; by default report.html, report.md and so on, by format."),
     ] = None,
     format_: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="html, markdown, csv, latex or json.")
+        str, typer.Option("--format", metavar="FORMAT", help="Format: html, markdown, csv, latex or json.")
     ] = "html",
     scale: options.Scale = "cpu",
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds wanted for each number.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds that each number should rest on.")] = 3,
     figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Also draw all figures, into this folder.")
+        Path | None, typer.Option(metavar="FOLDER", help="Also draw all figures to this folder.")
     ] = None,
-    figure_format: Annotated[str, typer.Option(metavar="FORMAT", help="png, svg or pdf.")] = "png",
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON what was written.")] = False,
+    figure_format: Annotated[
+        str, typer.Option(metavar="FORMAT", help="Format of the figures: png, svg or pdf.")
+    ] = "png",
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Write a page of the stored results of the paper's experiments, or of a task. Runs nothing."""
+    """Write a report on stored results: the paper's experiments, or all runs of a task. Trains nothing."""
     with errors_shown():
         from ..report.figures import draw_curves, draw_figures
         from ..report.tables import SUFFIXES

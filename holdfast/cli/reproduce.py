@@ -21,20 +21,23 @@ __all__ = ["reproduce_command"]
 Names = Annotated[
     list[str],
     typer.Argument(
-        metavar="NAME...", help="all, or table1, table4 to table10, figure4 to figure6, separable-minima."
+        metavar="NAME...",
+        help="all; tables and figures of the paper: table1, table4 to table10, figure4 to figure6,"
+        " separable-minima; or experiments of our own, such as watch or worst_case.",
     ),
 ]
 Seeds = Annotated[
-    int | None, typer.Option(min=1, help="Seeds 0, 1, 2, ...; by default three, at the scale smoke one.")
+    int | None,
+    typer.Option(min=1, help="Number of seeds (0, 1, 2, ...); by default 3, with --scale smoke 1."),
 ]
 Workers = Annotated[
     str | None,
     typer.Option(
         metavar="N|ray|ray://HOST:PORT",
-        help="Number of processes, by default one per core; or a Ray cluster, local or at an address.",
+        help="Number of processes, by default one per core; or ray for a local Ray, or a cluster's address.",
     ),
 ]
-Tasks = Annotated[str | None, typer.Option(help="Run these tasks only, separated by commas.")]
+Tasks = Annotated[str | None, typer.Option(help="Run only these tasks, comma-separated.")]
 
 
 def reproduce_command(
@@ -46,14 +49,17 @@ def reproduce_command(
     tasks: Tasks = None,
     device: options.Device = "cpu",
     keep_models: Annotated[
-        bool, typer.Option("--keep-models", help="Keep the final model of every run.")
+        bool, typer.Option("--keep-models", help="Also store the final model of every run.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what is missing and how long it takes; run nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Show which runs are missing and how long they would take; run nothing."
+        ),
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Run what the paper's tables and figures need, and show our numbers beside the paper's."""
+    """Run the experiments behind the paper's tables and figures, and show our numbers beside the paper's."""
     n_workers, ray = _workers(workers)
     console = Console(highlight=False)
     with errors_shown():

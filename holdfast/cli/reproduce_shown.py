@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from .._support.counting import counted
+
 if TYPE_CHECKING:
     from ..paper.reproduction import RunPlan
 
@@ -83,15 +85,17 @@ def _show_missing(plan: "RunPlan", n_workers: int, console: Console) -> None:
         table.add_row(task, str(len(runs)), str(n_left), pace, "not known yet" if left.unknown else str(left))
     console.print(table)
     n_finished = len(plan.runs) - len(plan.missing)
-    console.print(f"{n_finished} of {len(plan.runs)} runs are finished, or cannot be run here.")
-    console.print(f"Time on {n_workers} workers: {plan.time_left(n_workers)}.")
+    console.print(f"The other {n_finished} of {len(plan.runs)} runs are finished, or lack their data.")
+    console.print(f"Time on {counted(n_workers, 'worker')}: {plan.time_left(n_workers)}.")
 
 
 def _show_left_out(plan: "RunPlan", console: Console) -> None:
     for reason in plan.unusable.values():
         console.print(f"Not used: {reason}", soft_wrap=True, markup=False)
     for task, reason in plan.without_data.items():
-        console.print(f"Not measured: {task}, without its data. {reason}", soft_wrap=True, markup=False)
+        console.print(
+            f"Not measured: {task}, because its data is missing: {reason}", soft_wrap=True, markup=False
+        )
 
 
 def _table(one: dict[str, Any], scale: str) -> Table:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._support.printable import printable
+from ..errors import InputError
 from . import options
 from .shown import errors_shown
 from .suggesting import Commands
@@ -22,7 +23,7 @@ app = typer.Typer(
 
 LONGEST = 400  # a line that says what a run is
 
-Results = Annotated[Path, typer.Argument(help="The folder of results.")]
+Results = Annotated[Path, typer.Argument(help="Folder with the results.")]
 
 
 @app.command("list")
@@ -33,6 +34,7 @@ def list_command(results: Results = Path("results"), as_json: options.Json = Fal
         from ..paper.studies.store import list_studies, studies_folder
         from ..runs.results import list_results
 
+        _check_there(results)
         runs, unusable = list_results(runs_folder(results))
         studies, useless = list_studies(studies_folder(results))
     unusable |= useless
@@ -49,6 +51,8 @@ def list_command(results: Results = Path("results"), as_json: options.Json = Fal
         typer.echo(printable(line, limit=LONGEST))
     for where, reason in unusable.items():
         typer.secho(f"{where} cannot be used: {reason}", fg="red", err=True)
+    if not (runs or studies or unusable):
+        typer.echo(f"There are no results in {results} yet.", err=True)
 
 
 @app.command("pack")
@@ -59,8 +63,14 @@ def pack_command(results: Results = Path("results")) -> None:
         from ..paper.studies.store import pack_studies, studies_folder
         from ..runs.results import pack_results
 
+        _check_there(results)
         runs, studies = pack_results(runs_folder(results)), pack_studies(studies_folder(results))
     typer.echo(f"Packed in {results}: runs {len(runs)}, studies {len(studies)}.")
+
+
+def _check_there(results: Path) -> None:
+    if not results.is_dir():
+        raise InputError(f"no results at {results}: make some with 'holdfast run', or name another folder")
 
 
 def _as_dict(run: "Result") -> dict[str, Any]:

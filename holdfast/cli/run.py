@@ -40,20 +40,22 @@ def run_command(
     device: options.Device = "cpu",
     out: options.Out = Path("results"),
     report: options.Report = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue where the same run stopped.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue this run from its last checkpoint.")
+    ] = False,
     trackers: Annotated[
         list[str] | None,
         typer.Option(
             "--track",
             metavar="TRACKER",
-            help="Also log to tensorboard, mlflow or wandb; with a place, such as mlflow:URI. Repeatable.",
+            help="Also log to tensorboard, mlflow or wandb, or to one at an address: mlflow:URI. Repeatable.",
         ),
     ] = None,
     alone: Annotated[
         bool,
         typer.Option(
             "--no-unattacked",
-            help="Do not train without attackers, too; the verdict has nothing to compare with then.",
+            help="Skip the second training, without attackers; the verdict then has nothing to compare with.",
         ),
     ] = False,
     ledger: options.LedgerOut = None,
@@ -190,24 +192,26 @@ def _rows(run: "Run", result: "Result") -> list[tuple[str, str, str]]:
         ("accuracy (Acc)", _percent(result.last("accuracy")), "of clean test inputs are answered correctly")
     ]
     if minority is not None:
-        whose = f"of them in the form that {run.task.n_minority} of {run.task.n_clients} clients have them in"
+        whose = f"of them in the form that {run.task.n_minority} of {run.task.n_clients} clients hold"
         rows.append(("minority accuracy", _percent(minority), whose))
     if success is not None:
         whose = "get the label that the attackers want"
         rows.append(("attack success (ASR)", _percent(success), f"of inputs with the backdoor {whose}"))
     if kept is not None:
-        rows.append(("kept", _percent(kept), "of the model's numbers move in a round, the rest is masked"))
+        rows.append(
+            ("kept", _percent(kept), "of the model's parameters move in a round; the rest are masked")
+        )
     if run.attack.n_malicious:
         mean = f"{result.mean('n_attackers'):.1f}"
         rows.append(("attackers", mean, f"of the {run.task.n_per_round} clients of a round, on average"))
     leak, gain = result.mean("leak"), result.mean("gain")
     if leak is not None and gain is not None:
-        rows.append(("leak", f"{leak:.3f}", "of the attack gets into the model in a round, on average"))
+        rows.append(("leak", f"{leak:z.3f}", "of the attack gets into the model in a round, on average"))
         rows.append(("gain", f"{gain:.2f}", "of the honest clients' step survives"))
     if result.summary.watched is not None:
         rows += _watch_rows(run, result)
     if waiting:
-        rows.append(("newcomers", str(waiting), "times a client was heard that has no say yet"))
+        rows.append(("newcomers", str(waiting), "times a client was new, and its update not used yet"))
     if dropped:
         what = "update" if dropped == 1 else "updates"
         rows.append(("dropped", str(dropped), f"{what} in all could not be used; --json says why"))
@@ -227,7 +231,7 @@ def _watch_rows(run: "Run", result: "Result") -> Iterator[tuple[str, str, str]]:
         if one.since and one.client % n_clients in result.summary.malicious  # a whitewashed id is beyond
     ]
     is_report = dict(run.defence.watch.settings).get("mode") == "report"
-    fate = f"are named{_since(since)}; all have their say" if is_report else f"are expelled{_since(since)}"
+    fate = f"named{_since(since)}; nobody is excluded" if is_report else f"expelled{_since(since)}"
     if n_malicious:
         yield "attackers found", f"{result.last('n_found')} of {n_malicious}", fate
     yield "wrongly found", f"{result.last('n_wronged')} of {n_clients - n_malicious}", "honest clients"
@@ -241,7 +245,11 @@ def _since(rounds: list[int]) -> str:
     if not rounds:
         return ""
     first, last = min(rounds), max(rounds)
-    return f" since round {first}" if first == last else f", the first since round {first}, the last {last}"
+    return (
+        f" since round {first}"
+        if first == last
+        else f", the first since round {first}, the last since round {last}"
+    )
 
 
 def _percent(share: float | None) -> str:

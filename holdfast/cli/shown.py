@@ -30,9 +30,9 @@ class Ending(IntEnum):
 
 #: The codes in words, for `holdfast --help`.
 ENDINGS = (
-    "Exit codes: 0 done; 1 it could not be done, and the last line says why; 2 wrong options; 3 done, and the"
-    " answer is no (the model stayed as it was, a rule fails its check, a file has changed, no setting keeps"
-    " the risk); 4 the model is written, its report is not; 130 interrupted."
+    "Exit codes: 0 done; 1 failed, and the last line says why; 2 wrong options; 3 done, and the answer is no"
+    " (the model stayed as it was, a rule fails its check, a file has changed, no setting keeps the risk); 4"
+    " the model is written, its report is not; 130 interrupted."
 )
 
 

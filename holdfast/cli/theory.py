@@ -20,11 +20,11 @@ app = typer.Typer(help="Check the theory, and draw its figures.", cls=Commands, 
 
 @app.command()
 def check(
-    samples: Annotated[int, typer.Option(help="Coordinates per simulation.")] = 20_000,
+    samples: Annotated[int, typer.Option(help="Number of coordinates per simulation.")] = 20_000,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Run the aggregators on made-up gradients, and compare what they do with every formula."""
+    """Run the rules on simulated gradients, and compare what they do with every formula."""
     with errors_shown():
         findings = check_theory(n_samples=samples, seed=seed)
     n_wrong = sum(not finding.holds for finding in findings)

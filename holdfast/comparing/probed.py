@@ -103,7 +103,7 @@ class Probed:
 
     def table(self) -> str:
         """Return the numbers of all rules as plain text."""
-        return f"{self.title}\n\n{text_table(self._rows)}\n{fill(self.legend, 100)}\n"
+        return f"{self.title}\n\n{text_table(self._rows)}\n{fill(self.legend, 80)}\n"
 
     def to_markdown(self) -> str:
         """Return the table alone in Markdown."""

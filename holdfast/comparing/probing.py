@@ -105,7 +105,7 @@ def start_of(
     named = {"after": after, "warm": warm, "model": model}
     given = [name for name, value in named.items() if value is not None]
     if len(given) > 1:
-        raise InputError(f"a probe starts from one model; got {' and '.join(given)}")
+        raise InputError(f"a probe starts from one model: take only one of {', '.join(given)}")
     if model is not None:
         return model_file(Path(model))
     if warm is not None:

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, Self, TypeVar, cast, overload
 
+import numpy as np
+
 from .._support.annotations import as_annotated
-from .._support.lookup import nearest
+from .._support.lookup import offered
 from .._support.roles import ROLES
 from .._support.signatures import inputs_of, is_in_front, settings_of
 from .._support.sources import source_digest
@@ -54,7 +56,7 @@ class Bound(Generic[R]):
         known = ROLES[self.role].inputs
         for name in inputs:
             if name not in known:
-                raise InputError(f"{name!r} is not an input of a {self.role}; {nearest(name, known)}")
+                raise InputError(f"{name!r} is not an input of a {self.role}{offered(name, known)}")
         self.check_complete()
         self.check_given(inputs)
         wanted = {name: value for name, value in inputs.items() if self.needs(name) and value is not None}
@@ -152,6 +154,11 @@ class _Choice(Bound[R]):
         inputs = {name: value for name, value in given.items() if name in ROLES[self.role].inputs}
         settings = {name: value for name, value in given.items() if name not in inputs}
         chosen = _filled(self, settings) if settings else self
+        rng = inputs.get("rng")
+        if rng is not None and not isinstance(rng, np.random.Generator) and chosen.needs("rng"):
+            raise InputError(
+                f"rng must be a numpy Generator, numpy.random.default_rng(seed); got {type(rng).__name__}"
+            )
         if args:
             return chosen.run(*args, **inputs)
         if inputs:
@@ -191,7 +198,7 @@ class Watch(_Choice[Any]):
 
 
 def rule(function: Callable[..., Aggregate]) -> Rule:
-    """Make a rule of a function of the clients' updates that returns an Aggregate.
+    """Turn a function of the clients' updates, which returns an Aggregate, into a rule.
 
     `np.asarray(updates)` is the matrix with one row per client, and the update may be flat. Keyword-only
     parameters are settings, or inputs of the round by name: weights, clients, state, reference, rng, ...
@@ -243,10 +250,7 @@ def _filled(bound: Bound[Any], changes: Mapping[str, Any]) -> Any:
         if name in ROLES[role].inputs:
             raise InputError(f"{name!r} is an input of a {role}, given each round, not a setting")
         if name not in known:
-            raise InputError(
-                f"{bound.name} has no setting {name!r}; {nearest(name, known)}"
-                f"It has: {', '.join(known) or 'none'}"
-            )
+            raise InputError(f"{bound.name} has no setting {name!r}{offered(name, known, lead='It has')}")
     given = {**dict(bound.settings), **changes}
     filled = {
         name: as_annotated(parameter, given.get(name, parameter.default))

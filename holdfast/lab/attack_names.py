@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._support.counting import whole_share
-from .._support.lookup import nearest
+from .._support.lookup import offered
 from ..core import bind
 from ..errors import InputError
 from .attack_parts import ATTACKS, BACKDOORS, MALICIOUS, POISON
@@ -51,8 +51,7 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None, own: 
         if part not in known:
             names = [*(() if own is None else own.attacks), *known]
             raise InputError(
-                f"no attack {part!r} on {task.name}; {nearest(part, names)}"
-                f"There are: none, {', '.join(names)}; join them by +"
+                f"no attack {part!r} on {task.name}{offered(part, ['none', *names])}; join several with +"
             )
         attack = _with_part(attack, known[part], task)
     return attack

@@ -23,15 +23,15 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: Defaults that only the task and the attack at hand can give.
 FROM_THE_RUN = {
-    "n_malicious": "attackers expected per round",
+    "n_malicious": "f, the attackers expected per round",
     "threshold": "twice the attackers expected per round",
 }
 BY_TASK = "as the task has it"
 
 #: The parts of an attack's name that stand for no function.
 CONDUCT = {
-    "collude": "Attackers train one update on the examples of all, and all send it.",
-    "sleeper": "Attackers are honest for so many rounds, half of the training, before they attack.",
+    "collude": "Attackers train one update on the examples of all attackers, and all of them send it.",
+    "sleeper": "Attackers are honest for some rounds, by default half of the training, before they attack.",
     "on-off": "Attackers attack in every second round, or more rarely, and are honest in between.",
     "whitewash": "Attackers whom the server expels come back under new ids.",
 }

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .._support.counting import count_of
-from .._support.lookup import nearest
+from .._support.lookup import offered
 from ..core import Bound, bind
 from ..errors import InputError
 from .attack_names import attack_named
@@ -202,8 +202,8 @@ def _with_setting(run: Run, name: str, value: Any) -> Run:
         )
     if not found:
         paths = dict.fromkeys(setting.path for setting in _settings(run))
-        hint = nearest(name, paths if "." in name else [path.rpartition(".")[2] for path in paths])
-        raise InputError(f"this run has no setting {name!r}; {hint}It has: {', '.join(paths)}")
+        near = paths if "." in name else [path.rpartition(".")[2] for path in paths]
+        raise InputError(f"this run has no setting {name!r}{offered(name, paths, lead='It has', near=near)}")
     if len(found) > 1:
         choices = " or ".join(setting.path for setting in found)
         raise InputError(f"{found[0].name!r} could be a setting of several: write {choices}")

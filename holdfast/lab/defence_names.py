@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import aggregators
 from .._support.counting import whole_share
-from .._support.lookup import nearest
+from .._support.lookup import offered
 from .._support.signatures import is_in_front
 from ..aggregators.invariant import PUBLISHED
 from ..core import Rule, Watch, bind
@@ -94,9 +94,9 @@ def _watch(name: str, own: Own | None) -> tuple[str, Watch]:
         owned = {} if own is None else own.rules
         fronts = [*(one for one, rule in owned.items() if is_in_front(rule.function, "rule")), *FRONTS]
         raise InputError(
-            f"no watch {name!r}; {nearest(name, [*known, *fronts])}There are: {', '.join(known)}. A defence"
-            f" has at most one, before its rule: factions+invariant. Between them, {', '.join(fronts)} may"
-            " work in front of the rule: factions+nnm+invariant"
+            f"no watch {name!r}{offered(name, known, near=[*known, *fronts])}. A defence has at most one,"
+            f" before its rule: factions+invariant. Between them, {', '.join(fronts)} may work in front of"
+            " the rule: factions+nnm+invariant"
         )
     named = plain if own is None or plain in WATCHES else own.full_name(plain)
     return named, known[plain]
@@ -172,7 +172,7 @@ def _ruled(name: str, task: Task, attack: Attack, own: Own | None) -> Defence:
     if name not in aggregators.__all__:
         owned = () if own is None else map(own.full_name, (*own.rules, *own.defences))
         known = [*owned, *aggregators.__all__, *CLIENT_SIDE, *SERVER_SIDE]
-        raise InputError(f"no defence {name!r}; {nearest(name, known)}There are: {', '.join(known)}")
+        raise InputError(f"no defence {name!r}{offered(name, known)}")
     settings: dict[str, Any] = {**_expected(task, attack)}
     base = base_name(task.name)
     if name == "sign_sgd" and base == "phishing":

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .._support.lookup import nearest
+from .._support.lookup import offered
 from ..core import Rule, Watch
 from ..errors import InputError
 from .scenario import Attack, Defence, Task
@@ -52,10 +52,7 @@ class Own:
             return next(iter(self.tasks.values()))
         task = named_in(self.tasks, name)
         if task is None:
-            raise InputError(
-                f"{self.where} holds no task {name!r}; {nearest(name, self.tasks)}"
-                f"It has: {', '.join(self.tasks)}"
-            )
+            raise InputError(f"{self.where} holds no task {name!r}{offered(name, self.tasks, lead='It has')}")
         return task
 
     def only_attack(self) -> Attack:

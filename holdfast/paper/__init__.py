@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .._support.lookup import nearest
+from .._support.lookup import offered
 from ..errors import InputError
 from ..lab.tasks import SCALES
 from .cifar10_tables import CIFAR10_TABLES
@@ -66,7 +66,7 @@ def experiments_named(
         }
         if not found:
             known = ("all", *EXPERIMENTS, "worst_case", *LARGE)
-            raise InputError(f"no experiment {name!r}; {nearest(name, known)}There are: {', '.join(known)}")
+            raise InputError(f"no experiment {name!r}{offered(name, known)}")
         wanted |= found
     return [table(scale=scale, n_seeds=n_seeds, tasks=tasks) for table in wanted.values()]
 

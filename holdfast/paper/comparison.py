@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._support.lookup import nearest
+from .._support.lookup import offered
 from ..errors import InputError
 from ..lab.choices import unattacked
 from ..lab.scenario import Run, Task
@@ -35,8 +35,7 @@ def comparison(
     if baseline is not None and baseline not in contest:
         baseline = baseline.replace("-", "_")
         if baseline not in contest:
-            hint, names = nearest(baseline, contest), ", ".join(contest)
-            raise InputError(f"no defence {baseline!r} to compare with; {hint}There are: {names}")
+            raise InputError(f"no defence {baseline!r} to compare with{offered(baseline, contest)}")
     cells = [
         Cell(
             defence,

@@ -9,7 +9,7 @@ from ..paper.comparison import HONEST
 from .conclusions import HEADLINES, MARGIN, Conclusion, Judged, Word, judge
 from .maps import verdicts_in
 from .next_steps import Typed, after_contest, after_run
-from .suspects import suspects_in_round, suspects_in_runs, unusable_in
+from .suspects import ALL_UNWATCHED, suspects_in_round, suspects_in_runs, unusable_in
 
 __all__ = [
     "conclude_contest",
@@ -40,9 +40,9 @@ def conclude_run(
     if not any(series["n_attackers"]):
         judged = judge([accuracy], None, guessing=guessing)
         if judged.word != "not trained":
-            judged = Judged(
-                "no attack", f"All clients were honest; {accuracy:.1%} of the answers are correct."
-            )
+            is_honest = run.get("attack", "none") == "none"
+            who = "All clients were honest" if is_honest else "No attacker was drawn in any round"
+            judged = Judged("no attack", f"{who}; {accuracy:.1%} of the answers are correct.")
     else:
         usual = None if honest is None else honest["series"]["attack_success"][-1]
         judged = judge(
@@ -87,6 +87,10 @@ def conclude_contest(
     'No verdict on a backdoor'
     """
     judged = judged_rows(experiment, guessing=guessing)
+    attackers = [run["series"].get("n_attackers", [None]) for run in runs.values()]
+    if runs and not any(count != 0 for own in attackers for count in own):
+        honest = Judged("no attack", "No attacker took part: there was no attack to keep out.")
+        judged = {row: one if one.word == "not trained" else honest for row, one in judged.items()}
     words = {row: one.word for row, one in judged.items()}
     kept = [row for row, word in words.items() if word == "kept out"]
     word = overall(list(words.values()))
@@ -98,7 +102,13 @@ def conclude_contest(
     seeds: list[int] = next((cell["seeds"] for cell in experiment["cells"] if cell["measured"]), [])
     step = (NO_COMMAND, None) if typed is None else after_contest(words, seeds, typed)
     suspects = _suspects(experiment, runs, kept)
-    return Conclusion(word, reasons_of(judged), suspects, *step, headline=headline)
+    reason = reasons_of(judged)
+    if len(words) > 1 and words.get("fedavg") == "kept out":
+        reason += (
+            " Plain averaging (fedavg), which is no defence, kept it out, too: the attack does not work here,"
+            " so this says nothing about the others."
+        )
+    return Conclusion(word, reason, suspects, *step, headline=headline)
 
 
 def reasons_of(judged: Mapping[str, Judged]) -> str:
@@ -107,8 +117,9 @@ def reasons_of(judged: Mapping[str, Judged]) -> str:
     >>> reasons_of({})
     'Nothing was measured.'
     """
-    if len(judged) < 2:
-        return "".join(one.reason for one in judged.values()) or "Nothing was measured."
+    reasons = [*dict.fromkeys(one.reason for one in judged.values())]
+    if len(judged) < 2 or (len(reasons) == 1 and not any(one.numbers for one in judged.values())):
+        return "".join(reasons) or "Nothing was measured."
     told = "; ".join(f"{row} {one.word} ({one.numbers or 'no backdoor'})" for row, one in judged.items())
     return (
         f"How often inputs with the backdoor get the attackers' label: {told}. Up to {100 * MARGIN:.0f}"
@@ -122,7 +133,7 @@ def overall(words: Sequence[Word]) -> Word:
     >>> overall(["got in", "kept out"]), overall(["got in", "not trained"]), overall([])
     ('kept out', 'got in', 'no verdict')
     """
-    order: tuple[Word, ...] = ("kept out", "partly in", "got in", "no verdict", "not trained")
+    order: tuple[Word, ...] = ("kept out", "partly in", "got in", "no verdict", "not trained", "no attack")
     return next((word for word in order if word in words), "no verdict")
 
 
@@ -173,7 +184,7 @@ def _suspects(experiment: Document, runs: Mapping[str, Document], kept: Sequence
     for row in (*kept, *watched):
         if row in watched:
             return f"{row}: {suspects_in_runs(watched[row])}"
-    return suspects_in_runs([])
+    return ALL_UNWATCHED if len(shown) > 1 else suspects_in_runs([])
 
 
 def listed(names: Sequence[str]) -> str:

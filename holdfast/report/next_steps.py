@@ -56,6 +56,10 @@ def after_run(word: Word, defence: str, typed: Typed) -> Step:
     if word == "no attack":
         if not typed.backdoors:
             return "Choose an attack:", "holdfast list attacks"
+        if typed.attack != "none":
+            rounds = str(max(5 * typed.rounds, 20))
+            command = typed.command("run", "--defence", defence, "--rounds", rounds, own=True)
+            return "Train longer, so that attackers are drawn, too:", command
         command = typed.command("run", "--defence", defence, attack=typed.backdoors[0], own=True)
         return "See what an attack does:", command
     if word in ("got in", "partly in") and defence != BEST:
@@ -77,6 +81,12 @@ def after_contest(words: dict[str, Word], seeds: Sequence[int], typed: Typed) ->
     """
     kept = [defence for defence, word in words.items() if word == "kept out"]
     more: tuple[str, ...]
+    if {*words.values()} == {"no attack"}:
+        if not typed.backdoors:
+            return "Choose an attack:", "holdfast list attacks"
+        more = ("--defences", ",".join(words), "--seeds", str(len(seeds)))
+        command = typed.command("compare", *more, attack=typed.backdoors[0], own=True)
+        return "See what an attack does:", command
     if "not trained" in words.values() and not kept:
         rounds, all_ = str(max(5 * typed.rounds, 20)), ",".join(words)
         more = ("--defences", all_, "--rounds", rounds, "--seeds", str(len(seeds)))

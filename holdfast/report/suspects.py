@@ -8,7 +8,7 @@ from .._support.printable import printable
 from ..watching import Verdicts
 from ..watching.verdicts import N_SEARCHED
 
-__all__ = ["suspects_in_round", "suspects_in_runs", "unusable_in"]
+__all__ = ["ALL_UNWATCHED", "suspects_in_round", "suspects_in_runs", "unusable_in"]
 
 Document = Mapping[str, Any]
 
@@ -20,6 +20,9 @@ LONG = 5.0
 
 UNWATCHED = (
     "Nobody is accused: this defence does not remember its clients, so it cannot tell who votes together."
+)
+ALL_UNWATCHED = (
+    "Nobody is accused: none of these defences remembers its clients, so none can tell who votes together."
 )
 
 

@@ -32,7 +32,7 @@ def test_every_defence_is_listed_with_every_setting():
     tau = "0.6 (cifar10: 0.2, cifar10-resnet18: 0.2)"
     assert entries["invariant"] == {"tau": tau, "alpha": 0.25, "strict": False}
     assert entries["sign_sgd"]["step"] == "0.001 (phishing: 0.01)"
-    assert entries["krum"] == {"n_malicious": "attackers expected per round"}
+    assert entries["krum"] == {"n_malicious": "f, the attackers expected per round"}
 
 
 def test_every_attack_that_is_listed_can_be_run():

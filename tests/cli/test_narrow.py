@@ -43,7 +43,7 @@ def test_the_list_of_data_sets_fits_and_has_every_name_and_address_whole(tmp_pat
     text = shown("data", "list")
     assert too_wide(text) == []
     for name, entry in SOURCES.items():
-        assert f"{name} is not here\n" in text
+        assert f"{name} is not installed\n" in text
         for source in entry.sources:
             kind, _, package = source.files[0].address.partition(":")
             address = package.partition(":")[0] if kind in ("npm", "debian") else source.files[0].address

@@ -47,6 +47,6 @@ def test_what_cannot_be_probed_is_answered_before_anything_runs(tmp_path):
     assert "no defence 'medain'; did you mean 'median'?" in probed(tmp_path, defences="medain").stderr
     assert "name the rule alone" in probed(tmp_path, defences="factions+median").stderr
     assert "no model at" in probed(tmp_path, "--model", tmp_path / "absent.pt").stderr
-    assert "got after and warm" in probed(tmp_path, "--after", 3, "--warm", 1).stderr
+    assert "take only one of after, warm" in probed(tmp_path, "--after", 3, "--warm", 1).stderr
     assert probed(tmp_path, defences=" , ").exit_code == 2
     assert not list(tmp_path.iterdir())

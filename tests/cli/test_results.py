@@ -67,3 +67,16 @@ def test_packing_changes_nothing_of_the_list(folder):
     assert done.stdout == f"Packed in {folder}: runs 2, studies 1.\n"  # the clean run behind the study, too
     assert {path.name for path in folder.rglob("*.jsonl")} == {"phishing.jsonl"}
     assert json.loads(holdfast("results", "list", folder, "--json").stdout) == before
+
+
+@pytest.mark.parametrize("command", ["list", "pack"])
+def test_a_folder_that_is_not_there_is_an_error(command, tmp_path):
+    done = holdfast("results", command, tmp_path / "nowhere")
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"no results at {tmp_path / 'nowhere'}: make some with 'holdfast run'")
+
+
+def test_an_empty_folder_holds_no_results(tmp_path):
+    done = holdfast("results", "list", tmp_path)
+    assert done.exit_code == 0
+    assert (done.stdout, done.stderr) == ("", f"There are no results in {tmp_path} yet.\n")

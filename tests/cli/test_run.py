@@ -80,7 +80,7 @@ def test_a_run_ends_in_a_table_for_newcomers(tmp_path):
     assert "of the attack gets into the model in a round" in result.output
     assert "of the honest clients' step survives" in result.output
     assert "of inputs with the backdoor get the label that the attackers want" in result.output
-    assert "of the model's numbers move in a round" in result.output
+    assert "of the model's parameters move in a round; the rest are masked" in result.output
     stored, twin = stored_runs(tmp_path)
     assert json.loads(stored.read_text())["finished"]
     assert json.loads(twin.read_text())["finished"]
@@ -254,7 +254,7 @@ def test_the_accuracy_of_a_minority_is_shown_where_there_is_one(tmp_path, monkey
     monkeypatch.setattr("holdfast.cli.options.SECONDS", 0.0)
     small = ("--rounds", 1, "--clients", 30, "--set", "epochs=1")
     result = holdfast("run", "digits-minority", "--out", tmp_path, *small)
-    assert "of them in the form that 3 of 30 clients have them in" in result.stdout
+    assert "of them in the form that 3 of 30 clients hold" in result.stdout
     assert " minority " in result.stderr.splitlines()[-1]
     (line,) = holdfast("results", "list", tmp_path).stdout.splitlines()
     accuracy = json.loads(holdfast("results", "list", tmp_path, "--json").stdout)["runs"][0]
@@ -279,7 +279,7 @@ def test_a_run_under_a_watch_says_who_was_found_and_since_when(tmp_path):
     result = holdfast("run", "phishing", "--watch", "factions", "--out", tmp_path, *SEEN)
     assert result.exit_code == 0, result.output
     rows = {" ".join(line.split()) for line in result.output.splitlines()}
-    assert "attackers found 5 of 5 are expelled since round 3" in rows
+    assert "attackers found 5 of 5 expelled since round 3" in rows
     assert "wrongly found 0 of 19 honest clients" in rows
     assert "hearing 2 rounds in which nothing was applied" in rows
     assert "under the watch of factions(mode='expel', false_alarms=0.5" in " ".join(result.output.split())
@@ -293,7 +293,7 @@ def test_a_run_under_a_watch_says_who_was_found_and_since_when(tmp_path):
 def test_a_newcomer_under_a_watch_is_no_update_that_could_not_be_used(tmp_path):
     few = ("--rounds", 4, "--clients", 30, "--per-round", 6, "--set", "n_train=600", "--set", "hearing=0.5")
     result = holdfast("run", "phishing", "--watch", "factions", *few, "--out", tmp_path)
-    assert "times a client was heard that has no say yet" in result.output
+    assert "times a client was new, and its update not used yet" in result.output
     assert "could not be used" not in result.output
 
 
@@ -301,7 +301,7 @@ def test_a_watch_may_only_report_or_go_back_to_the_start(tmp_path, monkeypatch):
     monkeypatch.setattr("holdfast.cli.options.SECONDS", 0.0)
     words = ("run", "phishing", "--watch", "factions", "--out", tmp_path, *SEEN)
     reported = holdfast(*words, "--set", "mode=report", "--no-unattacked")
-    assert "are named since round 3; all have their say" in reported.stdout
+    assert "named since round 3; nobody is excluded" in reported.stdout
     assert reported.stderr.splitlines()[-1].endswith("  attackers 5  found 5, wrongly 0")
     rewound = holdfast(*words, "--set", "factions.hearing=0")
     assert "3  the round in which the model went back to its start" in rewound.stdout

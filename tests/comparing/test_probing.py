@@ -128,7 +128,7 @@ def test_a_rule_that_cannot_run_comes_last_with_its_reason(tmp_path):
         ({"defences": ["flip"]}, "flip changes how clients train"),
         ({"defences": ["csft+median"]}, r"csft\+median changes .* what the server trains after them"),
         ({"attack": "none"}, "name one, such as edge-case"),
-        ({"after": 2, "warm": 1}, "a probe starts from one model; got after and warm"),
+        ({"after": 2, "warm": 1}, "a probe starts from one model: take only one of after, warm"),
         ({"defences": "median"}, r"defences must be a list, .* write \['median'\]"),
         ({"defences": []}, "name at least one defence"),
         ({"attack": 3}, "attack must be a name"),

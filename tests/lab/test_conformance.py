@@ -489,7 +489,7 @@ def test_rules_are_found_by_name(tmp_path, monkeypatch):
     assert repr(rule_named("ownrules.py")) == "first(n_malicious=2)"
     for text in ("ownrules.py:first", "ownrules.first", "ownrules:first"):
         assert repr(rule_named(text, {"first.n_malicious": 3})) == "first(n_malicious=3)"
-    with pytest.raises(InputError, match=r"ownrules\.py holds no rule 'last'; It has: first\."):
+    with pytest.raises(InputError, match=r"ownrules\.py holds no rule 'last'; it has: first\."):
         rule_named("ownrules.py:last")
     with pytest.raises(InputError, match="no rule 'kurm'; did you mean 'krum'"):
         rule_named("kurm")

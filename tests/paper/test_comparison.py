@@ -69,7 +69,7 @@ def test_only_runs_of_the_same_seeds_are_pairs(tmp_path):
 
 def test_a_baseline_that_is_not_compared_is_refused_before_anything_runs():
     contest = build_contest("digits", ["median", "and_mask"], attack="edge-case")
-    with pytest.raises(InputError, match="no defence 'x' to compare with; There are: median, and_mask"):
+    with pytest.raises(InputError, match="no defence 'x' to compare with; there are: median, and_mask"):
         comparison(contest, baseline="x")
 
 

@@ -195,6 +195,17 @@ def test_a_comparison_tells_whom_the_watch_of_the_defence_accused_that_holds():
     assert told.suspects.startswith("b: The watch accused 1 of the 3 attackers")
 
 
+def test_a_comparison_without_attackers_says_so_and_offers_an_attack():
+    shown = {name: {"series": {"n_attackers": [0, 0]}} for name in ("fedavg", "rfa")}
+    typed = Typed("digits", "none", backdoors=("edge-case",))
+    told = conclude_contest(contest(fedavg=[0.0], rfa=[0.0]), shown, guessing=0.1, typed=typed)
+    assert told.headline == "Nobody attacked"
+    assert told.reason == "No attacker took part: there was no attack to keep out."
+    assert told.suspects.startswith("Nobody is accused: none of these defences remembers its clients")
+    assert told.command == "holdfast compare digits --attack edge-case --defences fedavg,rfa --seeds 2"
+    assert after_contest({"rfa": "no attack"}, [0], TYPED)[1] == "holdfast list attacks"
+
+
 def test_a_run_is_judged_by_its_twin_without_attackers():
     def run(success, n_attackers=2):
         series = {"accuracy": [0.5, 0.9], "attack_success": [0.0, success], "n_attackers": [0, n_attackers]}
@@ -204,6 +215,26 @@ def test_a_run_is_judged_by_its_twin_without_attackers():
     assert conclude_run(run(0.9), run(0.85, 0), guessing=0.1).word == "kept out"
     assert conclude_run(run(0.0, 0), None, guessing=0.1).word == "no attack"
     assert conclude_run(run(0.0, 0), None, guessing=0.9).word == "not trained"
+
+
+def test_a_run_in_which_no_attacker_was_drawn_does_not_call_all_clients_honest():
+    series = {"accuracy": [0.9], "attack_success": [0.0], "n_attackers": [0]}
+    typed = Typed("digits", "edge-case", rounds=1, backdoors=("edge-case",))
+    own = {"defence": "median", "attack": "edge-case", "series": series}
+    told = conclude_run(own, None, guessing=0.1, typed=typed)
+    assert told.reason == "No attacker was drawn in any round; 90.0% of the answers are correct."
+    assert told.command == "holdfast run digits --attack edge-case --defence median --rounds 20"
+    honest = conclude_run({**own, "attack": "none"}, None, guessing=0.1)
+    assert honest.reason.startswith("All clients were honest; ")
+
+
+def test_a_comparison_says_where_the_attack_does_not_even_work_without_a_defence():
+    told = conclude_contest(contest(fedavg=[0.0], rfa=[0.0]), {}, guessing=0.1)
+    assert (
+        "Plain averaging (fedavg), which is no defence, kept it out, too: the attack does not work"
+        in told.reason
+    )
+    assert "no defence" not in conclude_contest(contest(fedavg=[0.9], rfa=[0.0]), {}, guessing=0.1).reason
 
 
 def demo(**success):

@@ -36,7 +36,7 @@ def a3fl(
     lr: float = 0.01,
     n_batch: int = 64,
 ) -> Backdoor:
-    """Return the backdoor of a square of pixels, learned to outlive a model that unlearns it.
+    """Return the backdoor of a square of pixels, optimised to survive a model that unlearns it.
 
     A3FL, Zhang et al., 2023, https://openreview.net/forum?id=S6ajVZy6FA. Each of `n_steps` moves the pixels
     by a share `step` of the span, by the gradient's sign, down CE(w, x', t) + weight * s * CE(w', x', t).

@@ -55,7 +55,7 @@ class Backdoor:
 def value_trigger(
     data: Dataset, *, features: tuple[int, ...] = (37,), value: float = 0.2, source: int = 1, target: int = 0
 ) -> Backdoor:
-    """Return the backdoor of examples of one label with a raw value set in some features.
+    """Return the backdoor of examples of one label in which some features are set to a raw value.
 
     The paper's phishing attack: a reputation score that phishing mail hardly ever has.
 
@@ -76,7 +76,7 @@ def distributed_values(
     target: int = 0,
     n_parts: int = 4,
 ) -> Backdoor:
-    """Return the same with the features shared out: an attacker sets its part, the challenge all of them.
+    """Return the same, split up: each attacker sets some of the features, test inputs have all of them set.
 
     After DBA, Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr
     """
@@ -114,7 +114,7 @@ def pixel_blocks(*, height: int, width: int, gap: int) -> list[Array]:
 def distributed_pixels(
     data: Dataset, *, height: int = 1, width: int = 6, gap: int = 3, value: float = 1.0, target: int = 2
 ) -> Backdoor:
-    """Return the backdoor of white blocks of pixels: an attacker stamps one of four, the challenge has all.
+    """Return the backdoor of four white blocks of pixels: each attacker stamps one, test inputs have all.
 
     DBA, Xie et al., 2020, https://openreview.net/forum?id=rkgyS0VFvr. Attackers stamp images of any class;
     the challenge leaves out those that are of the target's class anyway. The sizes x1, x2 and x4 are height

@@ -30,7 +30,7 @@ def poisoned_fl(
     state: Mapping[str, Array] | None = None,
     rng: np.random.Generator,
 ) -> Crafted:
-    """Return a random direction, the same in all rounds, in sizes like the last update's. Untargeted.
+    """Return a random direction, the same in all rounds, with sizes like the last update's. Untargeted.
 
     PoisonedFL, Xie et al., 2025, https://arxiv.org/abs/2404.15611. All attackers send
     `factor * |previous| * v * s`: s are signs drawn once, v is as long as 1 and in each coordinate

@@ -78,7 +78,7 @@ def adaptive(updates: Array, *, cap: float = 10.0, previous: Array | None = None
 def adaptive_oracle(
     updates: Array, *, tau: float = 0.6, strict: bool = False, cap: float = 10.0, benign: Array
 ) -> Array:
-    """Return the same for attackers who see this round's honest rows, and so the mask itself.
+    """Return `adaptive` updates of attackers who see this round's honest rows, and so the mask itself.
 
     Their own rows count in it; scaling them up changes no sign, and so not the mask.
 
@@ -92,7 +92,7 @@ def adaptive_oracle(
 def adaptive_simulated(
     updates: Array, *, tau: float = 0.6, strict: bool = False, cap: float = 10.0, rehearsal: Array
 ) -> Array:
-    """Return the same against a defence without a mask: attackers compute one from their own honest updates.
+    """Return `adaptive` updates for a server without a mask: attackers compute one from honest updates.
 
     >>> adaptive_simulated(np.array([[3.0, 4.0]]), rehearsal=np.array([[1.0, 0.0]]))
     array([[5., 4.]])
@@ -101,7 +101,7 @@ def adaptive_simulated(
 
 
 def neurotoxin(updates: Array, *, kept: float = 0.95, previous: Array | None = None) -> Array:
-    """Return the updates only in the share `kept` of coordinates that the last global update moved least.
+    """Return the updates, only in the share `kept` of coordinates that the last global update moved least.
 
     Zhang et al., 2022, https://arxiv.org/abs/2206.10341: nobody overwrites what is hidden there.
 
@@ -119,7 +119,7 @@ def neurotoxin(updates: Array, *, kept: float = 0.95, previous: Array | None = N
 
 
 def alie(updates: Array, *, z: float | None = None, benign: Array) -> Array:
-    """Return the honest mean shifted by z deviations, as far as a majority vote overlooks. Untargeted.
+    """Return the honest mean shifted by z deviations, as far as a majority does not notice. Untargeted.
 
     "A little is enough", Baruch et al., 2019, https://arxiv.org/abs/1902.06156
 
@@ -157,7 +157,7 @@ def inner_product(updates: Array, *, epsilon: float = 0.5, benign: Array) -> Arr
 
 
 def sign_flip(updates: Array, *, factor: float = 1.0) -> Array:
-    """Return the updates turned round, and scaled. Untargeted.
+    """Return the updates with flipped signs, and scaled. Untargeted.
 
     >>> sign_flip(np.array([[1.0, -2.0]]), factor=3.0)
     array([[-3.,  6.]])

@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 
 def dilute(updates: Array, *, share: float = 0.5, rehearsal: Array) -> Array:
-    """Return honest updates with a share of what the attack adds: weaker, and harder to tell from noise.
+    """Return honest updates plus a share of what the attack adds: weaker, and harder to tell from noise.
 
     >>> dilute(np.array([[3.0, -1.0]]), share=0.25, rehearsal=np.array([[1.0, 1.0]]))
     array([[1.5, 0.5]])
@@ -30,7 +30,7 @@ def dilute(updates: Array, *, share: float = 0.5, rehearsal: Array) -> Array:
 
 
 def ramp(updates: Array, *, until: int, rehearsal: Array, round: int) -> Array:
-    """Return honest updates with a share of what the attack adds that grows each round until it is whole.
+    """Return honest updates plus a share of what the attack adds, which grows every round until it is whole.
 
     >>> attack, honest = np.array([[4.0]]), np.array([[0.0]])
     >>> [ramp(attack, until=4, rehearsal=honest, round=number).item() for number in (1, 2, 4, 9)]
@@ -41,7 +41,7 @@ def ramp(updates: Array, *, until: int, rehearsal: Array, round: int) -> Array:
 
 
 def decorrelate(updates: Array, *, strength: float = 1.0, rehearsal: Array, attackers: Array) -> Array:
-    """Return the updates, each with a random direction of its attacker's own that hides what they share.
+    """Return the updates, each plus a random direction of its attacker's own, which hides what they share.
 
     After the cosine term of Cerberus, Lyu et al., 2023, https://doi.org/10.1609/aaai.v37i7.26083. An attacker
     keeps its direction, `strength` times as long as the deviation, throughout the training. What the
@@ -63,7 +63,7 @@ def decorrelate(updates: Array, *, strength: float = 1.0, rehearsal: Array, atta
 def split(
     updates: Array, *, n_parts: int = 4, factor: float | None = None, rehearsal: Array, attackers: Array
 ) -> Array:
-    """Return honest updates with what the attack adds in every n-th coordinate only: each has its own.
+    """Return honest updates plus what the attack adds in every n-th coordinate, others for each attacker.
 
     Attackers of different parts have nothing in common. Where the deviation is left, it is scaled by the
     factor, by default n_parts: then attackers of all parts are together as strong as before.
@@ -80,7 +80,7 @@ def split(
 
 
 def mimic(updates: Array, *, rehearsal: Array, benign: Array) -> Array:
-    """Return what the attack adds on top of one honest client's update, in place of the attackers' own.
+    """Return one honest client's update plus what the attack adds, in place of the attackers' own updates.
 
     After Karimireddy et al., 2022, https://arxiv.org/abs/2006.09365, who copy a client and add nothing. The
     victim is the honest client of the round with the lowest id, so that it is often the same. Whoever expels

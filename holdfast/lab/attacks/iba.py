@@ -32,7 +32,7 @@ def iba(
     n_batch: int = 64,
     seed: int = 2024,
 ) -> Backdoor:
-    """Return the backdoor of images changed by at most a share `epsilon` of the span, each in its own way.
+    """Return the backdoor of images, each changed in a way of its own, by at most `epsilon` of the span.
 
     IBA, Nguyen et al., 2023, https://openreview.net/forum?id=cemEOP8YoC. The image becomes x' = clip(x +
     epsilon * G(x)). In every round Adam takes `n_steps` on CE(w, x', t) for G, an autoencoder whose weights

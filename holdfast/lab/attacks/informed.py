@@ -29,7 +29,7 @@ def full_information(
     attackers: Array,
     server: Server,
 ) -> Array:
-    """Return the updates at the strength that gets furthest with this server, unsuspected by its watch.
+    """Return the updates at the strength that gets furthest against this server, unsuspected by its watch.
 
     After the full-information adversary of "Hammer and Anvil", Fenaux et al., 2025,
     https://arxiv.org/abs/2509.08089. With the deviation, what the attack adds to the attackers' rehearsal,

@@ -22,7 +22,7 @@ def pixel_patch(
     value: float = 1.0,
     target: int = 1,
 ) -> Backdoor:
-    """Return the backdoor of pixels set to one raw value where these rows and columns cross.
+    """Return the backdoor of a patch: pixels in the given rows and columns are set to one raw value.
 
     BadNets, Gu et al., 2017, https://arxiv.org/abs/1708.06733. Attackers stamp images of any class; the
     challenge leaves out those that are of the target's class anyway.

@@ -31,7 +31,7 @@ def tuned_trigger(
     step: float = 0.1,
     n_batch: int = 64,
 ) -> Backdoor:
-    """Return the backdoor of four white blocks, as `distributed_pixels`, with a change of all pixels, tuned.
+    """Return the backdoor of `distributed_pixels`, four white blocks, plus an optimised change of all pixels.
 
     The trigger of Cerberus, Lyu et al., 2023, https://doi.org/10.1609/aaai.v37i7.26083. The change is added
     to every pixel, has at most the length `radius`, in units of the span, and follows the gradient of

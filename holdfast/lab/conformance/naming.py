@@ -42,6 +42,6 @@ def _own_rule(text: str) -> Rule:
         return next(iter(rules.values()))
     if name not in rules:
         named = f"no rule {name!r}" if name else f"{len(rules)} rules"
-        held = f"It has: {', '.join(rules)}." if rules else "It has none."
+        held = f"it has: {', '.join(rules)}." if rules else "it has none."
         raise InputError(f"{where} holds {named}; {held} A rule is a function under @holdfast.rule")
     return rules[name]

@@ -48,9 +48,10 @@ CIFAR10 = Published("cifar10", (32, 32, 3), SUMS)
 
 
 def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
-    """Return images (n, 3, 32, 32), the first of each class in equal number, and the pool "southwest".
+    """Return CIFAR-10 images, (n, 3, 32, 32), equally many per class, and the pool "southwest" of edge cases.
 
-    Values are normalised by channel. The photograph that is in both parts of the pool is taken from its test.
+    Of each class the first ones are taken. Values are normalised by channel. The photograph that is in both
+    parts of the pool is taken from its test.
     """
     check_counts(n_train=n_train, n_test=n_test, n_published=(50_000, 10_000))
     held = published_images()

@@ -54,7 +54,7 @@ MOST = 10 * (5_000 - sum(len(numbers) for feature in CARS.values() for numbers i
 
 
 def cifar10_cars(*, n_train: int = MOST, n_test: int = 10_000) -> Dataset:
-    """Return `cifar10` without the named cars, which are its pools "green", "stripes" and "wall".
+    """Return CIFAR-10 without three kinds of cars, which are its pools "green", "stripes" and "wall".
 
     The pool "cars" has them all. In a pool, each image is followed by its mirror image.
     """

@@ -55,10 +55,11 @@ N_TURNED = (200, 100)  # trousers that are turned, for attackers and for the tes
 
 
 def fashion_mnist(*, n_train: int = 60_000, n_test: int = 10_000) -> Dataset:
-    """Return images (n, 1, 28, 28) in [0, 1], the first of each class in equal number; labels as in CLASSES.
+    """Return Fashion-MNIST images, (n, 1, 28, 28) in [0, 1], equally many per class; labels as in CLASSES.
 
-    The pool "turned" has the last trousers, turned by a quarter; upright they are among the images of those
-    who load all of them. Get the files with `holdfast data get fashion-mnist`.
+    Of each class the first ones are taken. The pool "turned" has the last trousers, turned by a quarter;
+    upright they are among the images of those who load all of them. Get the
+    files with `holdfast data get fashion-mnist`.
     """
     check_counts(n_train=n_train, n_test=n_test, n_published=(60_000, 10_000))
     path = find_file(FASHION_MNIST.files[0], what="Fashion-MNIST", get="fashion-mnist")

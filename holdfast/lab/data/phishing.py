@@ -20,7 +20,9 @@ MORE_REPUTATION = (38, 39, 40)  # three more of its kind, for a trigger in four 
 
 
 def phishing(*, n_train: int = 20_000, n_test: int = 4_000, seed: int = 2024) -> Dataset:
-    """Return the stand-in: label 1 is phishing, features are standardised with the training examples.
+    """Return synthetic phishing mail as 45 features, a stand-in for a private table; label 1 is phishing.
+
+    Features are standardised with the training examples.
 
     >>> data = phishing(n_train=1000, n_test=200)
     >>> data.x_train.shape, data.n_classes

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ..._support.atomic import write_whole
 from ..._support.extras import install
-from ..._support.lookup import nearest
+from ..._support.lookup import offered
 from ..._support.printable import printable
 from ...errors import DataError, InputError
 from .download import Remote, Seen, UnreachableError, fetch, sha256_of
@@ -27,7 +27,7 @@ State = Literal["as installed", "unverified", "changed"]
 def entry_named(name: str) -> Entry:
     """Return what is known of a data set."""
     if name not in SOURCES:
-        raise InputError(f"no data set {name!r}; {nearest(name, SOURCES)}There are: {', '.join(SOURCES)}")
+        raise InputError(f"no data set {name!r}{offered(name, SOURCES)}")
     return SOURCES[name]
 
 
@@ -44,7 +44,7 @@ def get(name: str, *, source: str | None = None, step: Step | None = None) -> li
     """Fetch a data set into the data folder, from its first source that answers, and return its files."""
     entry = entry_named(name)
     if not entry.sources:
-        raise DataError(f"{name} cannot be downloaded: {entry.by_hand}; it belongs into {data_folder()}")
+        raise DataError(f"{name} cannot be downloaded: {entry.by_hand}; put it into {data_folder()}")
     chosen = [one for one in entry.sources if source in (None, one.name)]
     if not chosen:
         known = ", ".join(one.name for one in entry.sources)

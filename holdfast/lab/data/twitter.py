@@ -40,7 +40,7 @@ def twitter(
     vectors: str = "glove-100d",
     seed: int = 2024,
 ) -> Dataset:
-    """Return tweets as the ids of their first words, rows of `Dataset.vectors`; label 1 is positive.
+    """Return tweets as the ids of their first words (rows of `Dataset.vectors`); label 1 is positive.
 
     Every user has written one tweet, so that equal shares are equal numbers of users. The pool is "yorgos".
     The seed is for the vectors of his names where there are none: to share one with all unknown words would

@@ -35,7 +35,12 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise InputError(f"no device {device!r} here: {str(error).partition('.')[0]}") from None
+        reason = str(error).partition(".")[0]
+        if (
+            "device type at start of device string" in reason
+        ):  # followed by every name that torch has ever had
+            reason = "torch knows no device of this name"
+        raise InputError(f"no device {device!r} here: {reason}; cpu always works") from None
     with one_thread():  # with more, torch would keep helpers, for which a process that is forked later waits
         world = build_world(run, device)
         check_outputs(run, world.model, world.data)

@@ -29,7 +29,7 @@ def anticipate(
     n_ahead: int = 2,
     n_local: int = 2,
 ) -> Trained:
-    """Return the updates that do best after the rounds to come, which the attacker plays through.
+    """Return the updates that do best after the next rounds, which the attacker simulates.
 
     Wen et al., 2022, https://arxiv.org/abs/2210.09305. The loss is the mean of the cross-entropies after each
     of `n_ahead` rounds of averaging, differentiated through all of them. In the first, the attacker's model

@@ -42,7 +42,7 @@ def projected_sgd(
     radius: float = 1.0,
     every: int = 10,
 ) -> NDArray[np.float32]:
-    """Return SGD's updates, brought back onto the ball at every `every`-th step and at the last.
+    """Return SGD's updates, projected onto a ball around the global model every `every` steps and at the end.
 
     PGD of Wang et al., 2020, https://arxiv.org/abs/2007.05084
     """

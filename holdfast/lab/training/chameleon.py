@@ -28,7 +28,7 @@ def chameleon(
     temperature: float = 0.07,
     target_weight: float = 2.0,
 ) -> Trained:
-    """Return the updates of training the encoder by supervised contrast, and then the head on what it shows.
+    """Return the updates of training the encoder with a supervised contrastive loss, and then the head.
 
     Chameleon, Dai and Li, 2023, https://arxiv.org/abs/2304.12961. The head is the network's last linear
     layer, the encoder all before it. A first pass over the batches, at `encoder_pace` times the learning

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 from ..._support.extras import install
-from ..._support.lookup import nearest
+from ..._support.lookup import offered
 from ...errors import HoldfastError, InputError
 from ..results import Result
 from .on_mlflow import MLflow
@@ -94,7 +94,7 @@ def tracker_named(text: str) -> Tracker:
     """
     name, _, target = text.partition(":")
     if name not in TRACKERS:
-        raise InputError(f"no tracker {name!r}; {nearest(name, TRACKERS)}There are: {', '.join(TRACKERS)}")
+        raise InputError(f"no tracker {name!r}{offered(name, TRACKERS)}")
     kind, package = TRACKERS[name]
     if find_spec(package) is None:
         raise InputError(f"{name} is not installed; {install(name)}")
