@@ -499,6 +499,28 @@ def test_whom_an_operator_has_pardoned_keeps_its_say_whatever_the_watch_finds():
     assert "c0" in spared.diagnostics.clients
 
 
+@pytest.mark.parametrize(("pardoned", "n_rewinds"), [((), 1), (range(2), 1), (range(4), 0)])
+def test_those_who_are_pardoned_do_not_send_the_model_back_to_its_start(pardoned, n_rewinds):
+    rng, state, model = np.random.default_rng(0), None, np.zeros(300)
+    own, plot, rewound = rng.normal(size=(20, 300)), 2 * rng.normal(size=300), []
+    for _ in range(7):
+        sent = model + own + rng.normal(size=own.shape)
+        sent[:5] += plot
+        result = defend(
+            dict(enumerate(sent)),
+            median,
+            base=model,
+            watch=factions(hearing=0),
+            pardoned=pardoned,
+            state=state,
+            rng=np.random.default_rng(1),
+        )
+        model, state = result.model, result.state
+        rewound.append(result.verdicts.rewound)
+    assert result.verdicts.named == tuple(range(5))
+    assert (sum(rewound), state.watch.n_rewinds) == (n_rewinds, n_rewinds)
+
+
 def test_a_pardon_under_an_id_that_only_looks_alike_is_told_of(caplog):
     given = {"like": np.zeros(3), "watch": factions(), "clients": range(12)}
     notes = defend(np.ones((12, 3)), median, pardoned=["3", 4, "absent"], **given).diagnostics.notes

@@ -121,7 +121,7 @@ def defend_screened(
         wide = found.rows.dtype
         params = np.concatenate([widened(own.reshape(-1), wide) for own in found.params])
     inputs = {"previous": memory.previous, "reference": reference, "rng": drawn, "params": params}
-    found, watched = (found, None) if watch is None else _watched(found, watch, memory, rng)
+    found, watched = (found, None) if watch is None else _watched(found, watch, memory, pardoned, rng)
     if watched is None:
         return _ruled(bound, found, memory, inputs, min_clients, apply)
     watched = _pardoning(watched, found, pardoned)
@@ -151,13 +151,18 @@ def defend_screened(
 
 
 def _watched(
-    found: Screened, watch: Watch, memory: Memory, rng: np.random.Generator | None
+    found: Screened,
+    watch: Watch,
+    memory: Memory,
+    pardoned: Collection[Any],
+    rng: np.random.Generator | None,
 ) -> tuple[Screened, Watched | None]:
     """Return the round without rows that the watch cannot read, and what it says of the others, if any."""
     bound, own = bind(watch, "watch"), deepcopy(rng)  # so that a rule's noise is that without a watch
+    known = {"state": memory.watch, "pardoned": pardoned}
     while found.clients:
         try:
-            return found, bound.run(found.rows, clients=found.clients, state=memory.watch, rng=own)
+            return found, bound.run(found.rows, clients=found.clients, rng=own, **known)
         except NonFiniteError as error:
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
     return found, None

@@ -1,6 +1,6 @@
 """factions: memory of who persistently votes with whom, and what follows from it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Literal, NamedTuple
@@ -72,6 +72,7 @@ def factions(
     most_clients: int = 10_000,
     clients: Sequence[Any],
     state: ClientMemory | None = None,
+    pardoned: Collection[Any] = (),
     rng: np.random.Generator | None = None,
 ) -> Watched:
     """Return who votes with whom, from the memory of all rounds, and who may not speak in this one.
@@ -87,8 +88,8 @@ def factions(
     Before anything is applied there is a `hearing`, until clients were heard so often on average, or those
     present twice as often; who comes later has no say the first time. Should three or more be expelled at
     once in the first `rewind` rounds after it, the model goes back to its start, because nobody undoes what
-    they have planted. Clients beyond `most_clients` are forgotten, those first that were not heard for
-    longest.
+    they have planted; who is `pardoned` is no reason to. Clients beyond `most_clients` are forgotten, those
+    first that were not heard for longest.
 
     >>> rng = np.random.default_rng(0)
     >>> own, plot, state = rng.normal(size=(30, 500)), rng.normal(size=500), None
@@ -101,8 +102,7 @@ def factions(
     (0, 1, 2, 3, 4)
     """
     _check(hearing, rewind, sample, most_clients)
-    rows, before = rows_of(updates), state or ClientMemory()
-    names = [named(client) for client in clients]
+    rows, before, names = rows_of(updates), state or ClientMemory(), [*map(named, clients)]
     if before.seed < 0:
         fresh = np.random.default_rng() if rng is None else rng
         before = replace(before, seed=int(fresh.integers(2**31)))
@@ -119,7 +119,8 @@ def factions(
     after = _judged(looked, needed)
     acts = mode != "report"
     holds = acts and not _was_heard(after, names, hearing)
-    n_new = int((after.since == after.round).sum())
+    spared = {*map(named, pardoned)}
+    n_new = sum(after.clients[new] not in spared for new in np.flatnonzero(after.since == after.round))
     may_rewind = acts and not holds and after.n_open < rewind and after.n_rewinds < N_REWINDS
     rewinds = may_rewind and after.n_applied > 0 and n_new >= N_TO_REWIND
     after = replace(
