@@ -32,6 +32,12 @@ __all__ = ["Defended", "defend", "defend_screened"]
 
 verdict_log = logging.getLogger("holdfast.verdicts")
 
+#: What an operator is told in the place of a rewind where only updates are at hand.
+NO_MODEL = (
+    "clients who had a say before are expelled: take the model back to its start yourself. There is none"
+    " here; with base= or like= it goes back by itself"
+)
+
 
 def defend(
     models: Any,
@@ -127,6 +133,8 @@ def defend_screened(
     watched = _pardoning(watched, found, pardoned)
     found = replace(found, notes=(*found.notes, *_mistaken_pardons(watched, pardoned)))
     memory = replace(memory, watch=watched.state, start=start_kept(found, memory, watched))
+    if apply is None:
+        watched, found = _possible(watched, found, memory)
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
     if watched.holds:
@@ -179,6 +187,14 @@ def _pardoning(watched: Watched, found: Screened, pardoned: Collection[Any]) -> 
         for one in watched.verdicts
     )
     return replace(watched, silenced=silenced, verdicts=replace(watched.verdicts, clients=told))
+
+
+def _possible(watched: Watched, found: Screened, memory: Memory) -> tuple[Watched, Screened]:
+    """Return the same without a rewind where no model goes back: the caller is asked to do it instead."""
+    if not watched.rewinds or memory.start is not None:
+        return watched, found
+    stays = replace(watched, verdicts=replace(watched.verdicts, rewound=False))
+    return stays, replace(found, notes=(*found.notes, NO_MODEL))
 
 
 def _mistaken_pardons(watched: Watched, pardoned: Collection[Any]) -> tuple[str, ...]:
