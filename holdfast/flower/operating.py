@@ -128,7 +128,7 @@ class Desk:
     def stop(self, why: str) -> None:
         """End the training after this round."""
         self.stopping = why
-        flower_log(WARNING, "the training stops: %s", why)
+        flower_log(WARNING, "the training stops, its model stays as it was before this round: %s", why)
         with self._ledger_used("written") as ledger:
             if ledger is not None:
                 ledger.note(stopped=why)

@@ -161,6 +161,18 @@ def test_a_policy_of_stopping_ends_the_training_with_the_model_from_before(path,
     assert "the training stops" in caplog.text
 
 
+def test_a_training_that_stops_claims_no_rewind_and_keeps_its_start_for_one(path):
+    strategy, result = watched(20, ledger=path, policy={"on_verdict": "stop"})
+    last = max(result.train_metrics_clientapp)
+    assert result.train_metrics_clientapp[last]["holdfast-expelled-nodes"] == [*ATTACKERS]
+    assert result.train_metrics_clientapp[last]["holdfast-rewound"] == 0
+    with open_ledger(path, read_only=True) as ledger:
+        assert not any(one["rewound"] for one in ledger.rounds())
+    memory = strategy._state
+    assert (memory.watch.n_rewinds, memory.watch.n_applied) == (0, last - 1)
+    assert memory.start["params"].tobytes() == start()["w"].tobytes()
+
+
 def test_a_held_round_goes_on_once_the_operator_has_decided(path):
     def operator():
         with open_ledger(path) as ledger:
