@@ -147,6 +147,12 @@ def test_a_policy_of_reporting_changes_no_bit_of_the_model():
     assert model_hash(arrays_in(alone.arrays)) == model_hash(arrays_in(reported.arrays))
 
 
+@pytest.mark.parametrize(("mode", "under"), [("wary", "wary"), ("expel", "expel"), ("report", "expel")])
+def test_a_policy_of_expelling_makes_no_watch_less_strict(mode, under):
+    strategy = Robust(fedavg, watch=factions(mode=mode), policy={"on_verdict": "expel"})
+    assert dict(strategy.watch.settings)["mode"] == under
+
+
 def test_a_policy_of_stopping_ends_the_training_with_the_model_from_before(path, caplog):
     _, result = watched(20, ledger=path, policy={"on_verdict": "stop"})
     last = max(result.train_metrics_clientapp)
