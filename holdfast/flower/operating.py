@@ -17,6 +17,7 @@ from .._support.printable import printable
 from ..errors import HoldfastError, InputError
 from ..ledger import Ledger, Policy, RoundEntry, open_ledger, read_policy
 from ..ledger.lines import Lookout, summary_line
+from ..ledger.opening import Action
 from ..watching import Verdict, Verdicts
 
 __all__ = ["Desk", "OnVerdict"]
@@ -65,6 +66,7 @@ class Desk:
         #: Why the training is to end, once it is.
         self.stopping: str | None = None
         self._ledger: Ledger | None = None
+        self._by_policy: dict[Any, tuple[str, str]] = {}  # which holds if it could not be written, too
         self._lookout = Lookout(noun="node")
         self._standings: dict[Any, str] = {}
         self._started = time.monotonic()
@@ -105,7 +107,7 @@ class Desk:
         with self._ledger_used("read") as ledger:
             if ledger is None:
                 return
-            decided = ledger.decided()
+            decided = {**self._by_policy, **ledger.decided()}
             banned = {
                 client: "banned by the operator" + (f": {why}" if why else "")
                 for client, (action, why) in decided.items()
@@ -209,9 +211,13 @@ class Desk:
         if answer == "stop":
             self.stop(f"node {client}: {why}")
             return
+        action: Action = "ban" if answer == "expel" else "pardon"
+        self._by_policy[client] = action, why
+        if action == "ban":  # also if the ledger can be neither written nor read
+            self.banned = {**self.banned, client: why}
         with self._ledger_used("written") as ledger:
             if ledger is not None:
-                ledger.decide("ban" if answer == "expel" else "pardon", client, why=why, by="policy")
+                ledger.decide(action, client, why=why, by="policy")
 
     @contextmanager
     def _ledger_used(self, how: str) -> Iterator[Ledger | None]:

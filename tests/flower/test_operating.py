@@ -15,7 +15,7 @@ from holdfast import factions, fedavg, invariant
 from holdfast._support.locks import lock_of
 from holdfast.errors import InputError
 from holdfast.flower import Code, Robust
-from holdfast.ledger import Policy, model_hash, open_ledger, verify
+from holdfast.ledger import Ledger, Policy, model_hash, open_ledger, verify
 from holdfast.ledger.checkpoints import kept_checkpoints, rewind
 
 from .nodes import NODES, Federation, arrays_in, content, crashing, honest, model, one_round, record, trained
@@ -222,6 +222,20 @@ def test_when_nobody_answers_the_policy_decides(path, otherwise, n_used, monkeyp
     assert (last["round"] == 7) == (otherwise != "stop")
 
 
+@pytest.mark.parametrize("failing", [("decide",), ("ask", "decide", "decided")])
+def test_a_policy_expels_also_where_the_ledger_cannot_be_written(path, failing, monkeypatch, caplog):
+    def full(self, *args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    for name in failing:
+        monkeypatch.setattr(Ledger, name, full)
+    policy = Policy(on_verdict="ask", timeout=0, otherwise="expel")
+    strategy, result = watched(6, ledger=path, policy=policy)
+    assert strategy.verdicts.named == tuple(ATTACKERS)
+    assert result.train_metrics_clientapp[6]["holdfast-nodes"] == [*WATCHED[len(ATTACKERS) :]]
+    assert "could not be written: [Errno 28]" in caplog.text
+
+
 def test_where_flower_can_be_told_to_stop_it_is(monkeypatch):
     """Flower 1.43 asks should_stop(server_round, result) after each round."""
     older = Strategy.start
@@ -365,8 +379,6 @@ def test_a_training_that_starts_anew_leaves_the_earlier_one_in_the_ledger(path, 
 
 
 def test_a_ledger_that_fails_costs_its_lines_and_never_the_training(path, caplog, monkeypatch):
-    from holdfast.ledger import Ledger
-
     def full(self, *args, **kwargs):
         raise OSError(28, "No space left on device")
 
