@@ -396,6 +396,23 @@ def test_a_ledger_of_a_newer_version_is_left_alone(ledger, path):
             open_ledger(path, read_only=read_only)
 
 
+@pytest.mark.parametrize("name", ["federation.db", "federation.2026"])
+def test_a_new_ledger_does_not_take_over_the_audit_log_of_another(tmp_path, name):
+    old = tmp_path / "federation.db"
+    with open_ledger(old) as ledger:
+        ledger.write(round_entry(1))
+    if name == old.name:
+        for file in tmp_path.glob("federation.db*"):
+            file.unlink()
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"federation.audit.jsonl beside it is the log of another one"):
+            open_ledger(tmp_path / name)
+    (tmp_path / "federation.audit.jsonl").unlink()
+    with open_ledger(tmp_path / name) as ledger:
+        ledger.write(round_entry(1))
+    assert verify(tmp_path / name).holds
+
+
 def test_an_empty_file_becomes_a_ledger_of_today(path):
     path.touch()
     with open_ledger(path) as ledger:
