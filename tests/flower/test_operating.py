@@ -352,6 +352,22 @@ def test_a_training_is_rewound_and_resumed_from_a_chosen_round(path, tmp_path):
     assert verify(path).holds
 
 
+def test_checkpoints_of_undone_rounds_do_not_crowd_out_those_of_the_training_that_goes_on(path, tmp_path):
+    checkpoint = tmp_path / "training.npz"
+    options = {"ledger": path, "checkpoint": checkpoint, "resume": True, "most_kept": 2}
+    train(Robust(invariant, **options, keep_every=2), 8)
+    with open_ledger(path) as ledger:
+        rewind(ledger, checkpoint, to=6)
+    train(Robust(invariant, **options, keep_every=2), 9)
+    with open_ledger(path) as ledger:
+        rewind(ledger, checkpoint, to=6)
+        assert [*kept_checkpoints(checkpoint)] == [6, 8, 9]
+        train(Robust(invariant, **options, keep_every=1), 7)
+        assert [*kept_checkpoints(checkpoint)] == [6, 7, 8, 9]
+        assert rewind(ledger, checkpoint, to=6) == [7]
+    assert not [*tmp_path.glob("*.partial")]
+
+
 def test_nobody_rewinds_or_trains_while_a_training_runs(path, tmp_path):
     checkpoint = tmp_path / "training.npz"
 
