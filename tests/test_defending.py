@@ -436,6 +436,23 @@ def test_without_a_generator_a_rule_draws_afresh():
     assert defend(dict(enumerate(sent)), flame, like=np.zeros(3)).diagnostics.aggregated
 
 
+def test_no_id_reaches_a_terminal_unescaped(caplog):
+    """In rounds over files, ids are names of files, which strangers may have chosen."""
+    rng, hostile = np.random.default_rng(0), "eve\x1b[2J\nclient bob"
+    ids, own, plot = [hostile, *range(19)], rng.normal(size=(20, 300)), 2 * rng.normal(size=300)
+    counts, state = {client: 1e6 if client == hostile else 10 for client in ids}, None
+    for _ in range(6):
+        sent = own + rng.normal(size=own.shape)
+        sent[:4] += plot
+        models = dict(zip(ids, sent, strict=True))
+        given = {"weights": counts, "state": state, "like": np.zeros(300), "explain": True}
+        result = defend(models, fedavg, watch=factions(mode="report"), **given)
+        state = result.state
+    said = [str(result.verdicts), str(result.diagnostics), caplog.text]
+    assert all("eve\\x1b[2J\\nclient bob" in text for text in said)
+    assert not any("\x1b" in text for text in said)
+
+
 def test_diagnostics_name_the_clients_by_their_ids():
     result = defend(np.array(honest()), invariant, clients=list("abcdefgh"), explain=True)
     assert result.diagnostics.clients == tuple("abcdefgh")
