@@ -23,6 +23,7 @@ from ..updates.counts import balanced_counts
 from ..updates.forms import BUFFERS
 from ..updates.layout import NotFiniteError, Unfit, widened
 from ..watching import N_HEARD, Watched
+from ..watching.verdicts import N_SEARCHED
 from .measuring import measured
 from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
 from .rehearsing import rehearse
@@ -32,7 +33,9 @@ __all__ = ["Defended", "defend", "defend_screened"]
 
 verdict_log = logging.getLogger("holdfast.verdicts")
 
-#: What an operator is told in the place of a rewind where only updates are at hand.
+#: What an operator is told when so many clients have left, or were banned, that none is compared any more.
+BLIND = f"the watch looks for nobody any more: it needs {N_SEARCHED} clients, and fewer still take part"
+#: And in the place of a rewind where only updates are at hand.
 NO_MODEL = (
     "clients who had a say before are expelled: take the model back to its start yourself. There is none"
     " here; with base= or like= it goes back by itself"
@@ -135,6 +138,8 @@ def defend_screened(
     memory = replace(memory, watch=watched.state, start=start_kept(found, memory, watched))
     if apply is None:
         watched, found = _possible(watched, found, memory)
+    if watched.is_blind:
+        found = replace(found, notes=(*found.notes, BLIND))
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
     if watched.holds:

@@ -51,6 +51,7 @@ class Watched:
     n_left: int | None = None  # of such rounds, about, if that can be told
     rewinds: bool = False  # the model goes back to its start
     may_rewind: bool = False  # the model at the start has to be kept
+    is_blind: bool = False  # it looks for nobody any more: too few clients still take part
 
 
 def watch(function: Any) -> Watch:
@@ -114,10 +115,9 @@ def factions(
         )
     rows.refuse(np.asarray(~np.isfinite(values).all(axis=1)))
     told = with_round(before, values, names).limited(most_clients, names)
-    needed = evidence_needed(false_alarms)
+    needed, acts = evidence_needed(false_alarms), mode != "report"
     looked, shared, known = _looked(told, names)
     after = _judged(looked, needed)
-    acts = mode != "report"
     holds = acts and not _was_heard(after, names, hearing)
     spared = {*map(named, pardoned)}
     n_new = sum(after.clients[new] not in spared for new in np.flatnonzero(after.since == after.round))
@@ -137,11 +137,11 @@ def factions(
         rewound=rewinds,
         shared=round(shared, 4),
     )
-    silenced = _silenced(after, names, hearing) if acts else {}
-    if mode == "wary":
-        silenced = _doubted(after, names, suspected) | silenced
+    doubted = _doubted(after, names, suspected) if mode == "wary" else {}
+    silenced = doubted | _silenced(after, names, hearing) if acts else {}
     n_left = _rounds_left(after, names, hearing) if holds else None
-    return Watched(after, verdicts, silenced, holds, n_left, rewinds, may_rewind)
+    is_blind = looked is told and told.round >= N_BEFORE_LOOKING and told.n_clients >= N_SEARCHED
+    return Watched(after, verdicts, silenced, holds, n_left, rewinds, may_rewind, is_blind)
 
 
 def _check(hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:

@@ -361,3 +361,17 @@ def test_rounds_too_small_to_be_heard_say_so(n, says, caplog):
         result = defend(models, fedavg, base=np.zeros(5, np.float32), watch=factions())
     assert result.diagnostics.notes[0].endswith(says)
     assert bool(caplog.records) == (n == 3)
+
+
+def test_a_watch_that_too_few_are_left_for_says_so(caplog):
+    federation, state, blind = Federation(n=12), None, []
+    for number in range(12):
+        here = range(12) if number < 4 else range(3, 12)  # three were banned, say
+        sent = dict(zip(here, federation.updates(here), strict=True))
+        result = defend(sent, median, like=np.zeros(400), watch=factions(), state=state, rng=rng)
+        state = result.state
+        blind.append(any("looks for nobody any more" in note for note in result.diagnostics.notes))
+    assert blind == sorted(blind)
+    assert blind[-1]
+    assert not any(blind[:5])
+    assert "it needs 10 clients, and fewer still take part" in caplog.text
