@@ -109,10 +109,11 @@ class Rounds(Strategy):
         heard = good
         result = self._defended(good, number)
         self.desk.judge(result.verdicts, number)
-        if newly := [reply for reply in good if reply.node in self.desk.banned]:
+        while newly := [reply for reply in good if reply.node in self.desk.banned]:
             good = [reply for reply in good if reply.node not in self.desk.banned]
             refused += self._told(Refused(one.node, Code.BANNED, self.desk.banned[one.node]) for one in newly)
             result = self._defended(good, number)
+            self.desk.judge(result.verdicts, number)  # without those, others may stand out
         if self.desk.stopping:
             result = _not_rewound(result, self._state)
         said, nodes = result.diagnostics, set(result.diagnostics.clients)

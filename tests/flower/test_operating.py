@@ -6,6 +6,7 @@ import shlex
 import stat
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from flwr.app import MetricRecord
@@ -17,6 +18,7 @@ from holdfast.errors import InputError
 from holdfast.flower import Code, Robust
 from holdfast.ledger import Ledger, Policy, model_hash, open_ledger, verify
 from holdfast.ledger.checkpoints import kept_checkpoints, rewind
+from holdfast.watching import ClientMemory, Verdict, Verdicts, Watched, watch
 
 from .nodes import NODES, Federation, arrays_in, content, crashing, honest, model, one_round, record, trained
 from .test_watch import ATTACKERS, federation, start
@@ -220,6 +222,23 @@ def test_when_nobody_answers_the_policy_decides(path, otherwise, n_used, monkeyp
     assert {one["by"] for one in decided} == (set() if otherwise == "stop" else {"policy"})
     assert last["n_used"] == n_used
     assert (last["round"] == 7) == (otherwise != "stop")
+
+
+@watch
+def one_by_one(updates, *, clients, mode="report", state=None):
+    """Names the first of three nodes that is there, in every round anew."""
+    number = 1 if state is None else state.round + 1
+    suspect = next((node for node in ATTACKERS[:3] if node in clients), None)
+    told = [Verdict(suspect, "suspected", heard=number, since=number)] if suspect else []
+    return Watched(replace(ClientMemory(), round=number), Verdicts(number, tuple(told)))
+
+
+def test_who_stands_out_once_others_are_banned_is_asked_about_in_the_same_round(path):
+    policy = Policy(on_verdict="ask", timeout=0, otherwise="expel")
+    _, result = watched(1, ledger=path, watch=one_by_one, policy=policy)
+    assert result.train_metrics_clientapp[1]["holdfast-nodes"] == [*WATCHED[3:]]
+    with open_ledger(path, read_only=True) as ledger:
+        assert [one["client"] for one in ledger.requests()] == [*ATTACKERS[:3]]
 
 
 @pytest.mark.parametrize("failing", [("decide",), ("ask", "decide", "decided")])
