@@ -222,6 +222,10 @@ def test_when_nobody_answers_the_policy_decides(path, otherwise, n_used, monkeyp
     assert {one["by"] for one in decided} == (set() if otherwise == "stop" else {"policy"})
     assert last["n_used"] == n_used
     assert (last["round"] == 7) == (otherwise != "stop")
+    with open_ledger(path, read_only=True) as ledger:
+        found = ledger.overview()
+    assert found["n_open_requests"] == 0
+    assert (found["banner"] == "stopped") == (otherwise == "stop")
 
 
 @watch

@@ -396,6 +396,18 @@ def test_a_ledger_of_a_newer_version_is_left_alone(ledger, path):
             open_ledger(path, read_only=read_only)
 
 
+def test_what_a_killed_training_asked_holds_nothing_once_it_starts_again(path):
+    with open_ledger(path) as ledger:
+        ledger.write(round_entry(1))
+        ledger.ask({"eve": "what of her?"}, round=2, deadline=2e9)
+        assert ledger.overview()["banner"] == "held"
+        ledger.begin(after=1, source="loop")
+        assert ledger.overview()["banner"] != "held"
+        ledger.ask({"eve": "what of her?"}, round=2, deadline=3e9)
+        ledger.decide("pardon", "eve")
+        assert [one["answered"] for one in ledger.requests()] == ["restart", "pardon"]
+
+
 @pytest.mark.parametrize("name", ["federation.db", "federation.2026"])
 def test_a_new_ledger_does_not_take_over_the_audit_log_of_another(tmp_path, name):
     old = tmp_path / "federation.db"
