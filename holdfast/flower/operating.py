@@ -117,10 +117,17 @@ class Desk:
             self.pardoned = frozenset(client for client, (action, _) in decided.items() if action == "pardon")
 
     def judge(self, verdicts: Verdicts | None, number: int) -> None:
-        """Do what the policy says about those whom the watch names in this round; this may take its time."""
+        """Do what the policy says about those whom the watch names; this may take its time.
+
+        That is in the round in which a node is named, and later if it has its say and nobody has decided: the
+        training was stopped before, say.
+        """
+        if verdicts is None or self.policy is None:
+            return
         known = {*self.banned, *self.pardoned}
-        fresh = [] if verdicts is None else [one for one in verdicts.changed if one.client not in known]
-        if not fresh or self.policy is None:
+        named = [one for one in verdicts if one.since is not None and one.client not in known]
+        fresh = [one for one in named if one.since == verdicts.round or one.standing != "expelled"]
+        if not fresh:
             return
         if self.policy.on_verdict == "stop":
             self.stop(f"the watch names {_listed(fresh)} in round {number}")
@@ -215,6 +222,8 @@ class Desk:
         self._by_policy[client] = action, why
         if action == "ban":  # also if the ledger can be neither written nor read
             self.banned = {**self.banned, client: why}
+        else:
+            self.pardoned |= {client}
         with self._ledger_used("written") as ledger:
             if ledger is not None:
                 ledger.decide(action, client, why=why, by="policy")

@@ -228,6 +228,21 @@ def test_when_nobody_answers_the_policy_decides(path, otherwise, n_used, monkeyp
     assert (found["banner"] == "stopped") == (otherwise == "stop")
 
 
+def test_a_training_that_stopped_without_an_answer_asks_again_when_it_is_resumed(path, tmp_path):
+    options = {"ledger": path, "checkpoint": tmp_path / "training.npz", "resume": True}
+    policy = Policy(on_verdict="ask", timeout=0, otherwise="stop")
+    _, stopped = watched(9, **options, policy=policy)
+    last = max(stopped.train_metrics_clientapp)
+    strategy, again = watched(9, **options, policy=policy)
+    assert strategy.desk.stopping is not None
+    assert again.train_metrics_clientapp[last + 1]["holdfast-aggregated"] == 0
+    with open_ledger(path) as ledger:
+        for node in ATTACKERS:
+            ledger.decide("ban", node)
+    _, rest = watched(9, **options, policy=policy)
+    assert rest.train_metrics_clientapp[9]["holdfast-nodes"] == [*WATCHED[len(ATTACKERS) :]]
+
+
 @watch
 def one_by_one(updates, *, clients, mode="report", state=None):
     """Names the first of three nodes that is there, in every round anew."""
