@@ -66,7 +66,7 @@ def write_round(connection: sqlite3.Connection, entry: RoundEntry, *, at: float)
         "n_used": n_used,
         "n_dropped": sum(_is_dropped(row) for row in rows),
         "kept_fraction": finite(entry.kept_fraction),
-        "tolerates": entry.tolerates,
+        "tolerates": None if entry.tolerates is None else int(entry.tolerates),  # maybe one of NumPy
         "shared": None if verdicts is None else finite(verdicts.shared),
         "model_before": entry.model_before,
         "model_after": entry.model_after,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks.ledger import fill
-from holdfast import defend, factions, invariant, median
+from holdfast import defend, factions, invariant, krum, median
 from holdfast._support.locks import lock_of
 from holdfast.core.diagnostics import Diagnostics
 from holdfast.errors import DataError, InputError
@@ -394,6 +394,14 @@ def test_a_ledger_of_a_newer_version_is_left_alone(ledger, path):
     for read_only in (True, False):
         with pytest.raises(DataError, match="install a newer one"):
             open_ledger(path, read_only=read_only)
+
+
+def test_a_rule_whose_settings_are_numbers_of_numpy_is_recorded(path):
+    rule = krum(n_malicious=np.int64(2))
+    with open_ledger(path) as ledger:
+        record_round(ledger, defend(np.random.default_rng(0).normal(size=(9, 4)), rule), round=1, rule=rule)
+        assert ledger.rounds()[0]["tolerates"] == 2
+    assert verify(path).holds
 
 
 def test_what_a_killed_training_asked_holds_nothing_once_it_starts_again(path):
