@@ -436,6 +436,23 @@ def test_without_a_generator_a_rule_draws_afresh():
     assert defend(dict(enumerate(sent)), flame, like=np.zeros(3)).diagnostics.aggregated
 
 
+def test_no_id_reaches_a_terminal_unescaped(caplog):
+    """In rounds over files, ids are names of files, which strangers may have chosen."""
+    rng, hostile = np.random.default_rng(0), "eve\x1b[2J\nclient bob"
+    ids, own, plot = [hostile, *range(19)], rng.normal(size=(20, 300)), 2 * rng.normal(size=300)
+    counts, state = {client: 1e6 if client == hostile else 10 for client in ids}, None
+    for _ in range(6):
+        sent = own + rng.normal(size=own.shape)
+        sent[:4] += plot
+        models = dict(zip(ids, sent, strict=True))
+        given = {"weights": counts, "state": state, "like": np.zeros(300), "explain": True}
+        result = defend(models, fedavg, watch=factions(mode="report"), **given)
+        state = result.state
+    said = [str(result.verdicts), str(result.diagnostics), caplog.text]
+    assert all("eve\\x1b[2J\\nclient bob" in text for text in said)
+    assert not any("\x1b" in text for text in said)
+
+
 def test_diagnostics_name_the_clients_by_their_ids():
     result = defend(np.array(honest()), invariant, clients=list("abcdefgh"), explain=True)
     assert result.diagnostics.clients == tuple("abcdefgh")
@@ -497,6 +514,28 @@ def test_whom_an_operator_has_pardoned_keeps_its_say_whatever_the_watch_finds():
     spared = found["c0",]
     assert (spared.verdicts.of("expelled"), spared.verdicts.of("suspected")) == (("c1", "c2", "c3"), ("c0",))
     assert "c0" in spared.diagnostics.clients
+
+
+@pytest.mark.parametrize(("pardoned", "n_rewinds"), [((), 1), (range(2), 1), (range(4), 0)])
+def test_those_who_are_pardoned_do_not_send_the_model_back_to_its_start(pardoned, n_rewinds):
+    rng, state, model = np.random.default_rng(0), None, np.zeros(300)
+    own, plot, rewound = rng.normal(size=(20, 300)), 2 * rng.normal(size=300), []
+    for _ in range(7):
+        sent = model + own + rng.normal(size=own.shape)
+        sent[:5] += plot
+        result = defend(
+            dict(enumerate(sent)),
+            median,
+            base=model,
+            watch=factions(hearing=0),
+            pardoned=pardoned,
+            state=state,
+            rng=np.random.default_rng(1),
+        )
+        model, state = result.model, result.state
+        rewound.append(result.verdicts.rewound)
+    assert result.verdicts.named == tuple(range(5))
+    assert (sum(rewound), state.watch.n_rewinds) == (n_rewinds, n_rewinds)
 
 
 def test_a_pardon_under_an_id_that_only_looks_alike_is_told_of(caplog):

@@ -40,6 +40,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
             {
                 "clients": "(n_clients,) ids, the same for a client in all rounds",
                 "state": "what the watch returned in Watched.state last round, None at first",
+                "pardoned": "ids of clients whose say an operator lets no watch take",
                 "rng": _RNG,
             },
         ),

@@ -80,7 +80,8 @@ def accept_buffers(
         if are_differences:
             values = values ^ _own_values(own) if form.type_name == "bool" else values + _own_values(own)
         _check_range(name, values, form)
-        found[name] = values
+        # In the base's own type: of signed and unsigned ones together NumPy makes floats, and rounds.
+        found[name] = values if form.type_name in FLOATS else values.astype(_numpy_type(form), copy=False)
     return found
 
 

@@ -119,13 +119,14 @@ class Diagnostics:
         shown = {title: (v, width, spec) for title, (v, width, spec) in columns.items() if v is not None}
         if not shown:
             return
-        label = max(6, *(len(str(client)) for client in self.clients))
+        names = [printable(client, limit=1000) for client in self.clients]
+        label = max(6, *map(len, names))
         yield f"  {'client':>{label}}" + "".join(
             f"  {title:>{width}}" for title, (_, width, _) in shown.items()
         )
-        for row, client in enumerate(self.clients):
+        for row, name in enumerate(names):
             cells = (f"  {format(values[row], spec):>{width}}" for values, width, spec in shown.values())
-            yield f"  {client!s:>{label}}{''.join(cells)}"
+            yield f"  {name:>{label}}{''.join(cells)}"
 
     def _agreement(self) -> Iterator[str]:
         shares = agreement_by_tenths(() if self.consistency is None else self.consistency)

@@ -23,6 +23,7 @@ from ..updates.counts import balanced_counts
 from ..updates.forms import BUFFERS
 from ..updates.layout import NotFiniteError, Unfit, widened
 from ..watching import N_HEARD, Watched
+from ..watching.verdicts import N_SEARCHED
 from .measuring import measured
 from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
 from .rehearsing import rehearse
@@ -31,6 +32,14 @@ from .screening import Screened, capped, fitting
 __all__ = ["Defended", "defend", "defend_screened"]
 
 verdict_log = logging.getLogger("holdfast.verdicts")
+
+#: What an operator is told when so many clients have left, or were banned, that none is compared any more.
+BLIND = f"the watch looks for nobody any more: it needs {N_SEARCHED} clients, and fewer still take part"
+#: And in the place of a rewind where only updates are at hand.
+NO_MODEL = (
+    "clients who had a say before are expelled: take the model back to its start yourself. There is none"
+    " here; with base= or like= it goes back by itself"
+)
 
 
 def defend(
@@ -121,12 +130,16 @@ def defend_screened(
         wide = found.rows.dtype
         params = np.concatenate([widened(own.reshape(-1), wide) for own in found.params])
     inputs = {"previous": memory.previous, "reference": reference, "rng": drawn, "params": params}
-    found, watched = (found, None) if watch is None else _watched(found, watch, memory, rng)
+    found, watched = (found, None) if watch is None else _watched(found, watch, memory, pardoned, rng)
     if watched is None:
         return _ruled(bound, found, memory, inputs, min_clients, apply)
     watched = _pardoning(watched, found, pardoned)
     found = replace(found, notes=(*found.notes, *_mistaken_pardons(watched, pardoned)))
     memory = replace(memory, watch=watched.state, start=start_kept(found, memory, watched))
+    if apply is None:
+        watched, found = _possible(watched, found, memory)
+    if watched.is_blind:
+        found = replace(found, notes=(*found.notes, BLIND))
     for verdict in watched.verdicts.changed:
         verdict_log.warning("%s", verdict)
     if watched.holds:
@@ -151,13 +164,18 @@ def defend_screened(
 
 
 def _watched(
-    found: Screened, watch: Watch, memory: Memory, rng: np.random.Generator | None
+    found: Screened,
+    watch: Watch,
+    memory: Memory,
+    pardoned: Collection[Any],
+    rng: np.random.Generator | None,
 ) -> tuple[Screened, Watched | None]:
     """Return the round without rows that the watch cannot read, and what it says of the others, if any."""
     bound, own = bind(watch, "watch"), deepcopy(rng)  # so that a rule's noise is that without a watch
+    known = {"state": memory.watch, "pardoned": pardoned}
     while found.clients:
         try:
-            return found, bound.run(found.rows, clients=found.clients, state=memory.watch, rng=own)
+            return found, bound.run(found.rows, clients=found.clients, rng=own, **known)
         except NonFiniteError as error:
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
     return found, None
@@ -174,6 +192,14 @@ def _pardoning(watched: Watched, found: Screened, pardoned: Collection[Any]) -> 
         for one in watched.verdicts
     )
     return replace(watched, silenced=silenced, verdicts=replace(watched.verdicts, clients=told))
+
+
+def _possible(watched: Watched, found: Screened, memory: Memory) -> tuple[Watched, Screened]:
+    """Return the same without a rewind where no model goes back: the caller is asked to do it instead."""
+    if not watched.rewinds or memory.start is not None:
+        return watched, found
+    stays = replace(watched, verdicts=replace(watched.verdicts, rewound=False))
+    return stays, replace(found, notes=(*found.notes, NO_MODEL))
 
 
 def _mistaken_pardons(watched: Watched, pardoned: Collection[Any]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from .._support.printable import printable
 from ..errors import HoldfastError, InputError
 from ..ledger import Ledger, Policy, RoundEntry, open_ledger, read_policy
 from ..ledger.lines import Lookout, summary_line
+from ..ledger.opening import Action
 from ..watching import Verdict, Verdicts
 
 __all__ = ["Desk", "OnVerdict"]
@@ -65,6 +66,7 @@ class Desk:
         #: Why the training is to end, once it is.
         self.stopping: str | None = None
         self._ledger: Ledger | None = None
+        self._by_policy: dict[Any, tuple[str, str]] = {}  # which holds if it could not be written, too
         self._lookout = Lookout(noun="node")
         self._standings: dict[Any, str] = {}
         self._started = time.monotonic()
@@ -105,7 +107,7 @@ class Desk:
         with self._ledger_used("read") as ledger:
             if ledger is None:
                 return
-            decided = ledger.decided()
+            decided = {**self._by_policy, **ledger.decided()}
             banned = {
                 client: "banned by the operator" + (f": {why}" if why else "")
                 for client, (action, why) in decided.items()
@@ -115,10 +117,17 @@ class Desk:
             self.pardoned = frozenset(client for client, (action, _) in decided.items() if action == "pardon")
 
     def judge(self, verdicts: Verdicts | None, number: int) -> None:
-        """Do what the policy says about those whom the watch names in this round; this may take its time."""
+        """Do what the policy says about those whom the watch names; this may take its time.
+
+        That is in the round in which a node is named, and later if it has its say and nobody has decided: the
+        training was stopped before, say.
+        """
+        if verdicts is None or self.policy is None:
+            return
         known = {*self.banned, *self.pardoned}
-        fresh = [] if verdicts is None else [one for one in verdicts.changed if one.client not in known]
-        if not fresh or self.policy is None:
+        named = [one for one in verdicts if one.since is not None and one.client not in known]
+        fresh = [one for one in named if one.since == verdicts.round or one.standing != "expelled"]
+        if not fresh:
             return
         if self.policy.on_verdict == "stop":
             self.stop(f"the watch names {_listed(fresh)} in round {number}")
@@ -128,7 +137,7 @@ class Desk:
     def stop(self, why: str) -> None:
         """End the training after this round."""
         self.stopping = why
-        flower_log(WARNING, "the training stops: %s", why)
+        flower_log(WARNING, "the training stops, its model stays as it was before this round: %s", why)
         with self._ledger_used("written") as ledger:
             if ledger is not None:
                 ledger.note(stopped=why)
@@ -209,9 +218,15 @@ class Desk:
         if answer == "stop":
             self.stop(f"node {client}: {why}")
             return
+        action: Action = "ban" if answer == "expel" else "pardon"
+        self._by_policy[client] = action, why
+        if action == "ban":  # also if the ledger can be neither written nor read
+            self.banned = {**self.banned, client: why}
+        else:
+            self.pardoned |= {client}
         with self._ledger_used("written") as ledger:
             if ledger is not None:
-                ledger.decide("ban" if answer == "expel" else "pardon", client, why=why, by="policy")
+                ledger.decide(action, client, why=why, by="policy")
 
     @contextmanager
     def _ledger_used(self, how: str) -> Iterator[Ledger | None]:

@@ -20,7 +20,7 @@ from ..defending.screening import screen
 from ..errors import InputError
 from ..ledger import RoundEntry, entry_of, model_hash
 from ..ledger.duplicates import duplicates_in
-from ..watching import Verdicts
+from ..watching import ClientMemory, Verdicts
 from .decoding import Code, model_arrays, model_record
 from .ending import Stopped
 from .grid import without
@@ -109,10 +109,13 @@ class Rounds(Strategy):
         heard = good
         result = self._defended(good, number)
         self.desk.judge(result.verdicts, number)
-        if newly := [reply for reply in good if reply.node in self.desk.banned]:
+        while newly := [reply for reply in good if reply.node in self.desk.banned]:
             good = [reply for reply in good if reply.node not in self.desk.banned]
             refused += self._told(Refused(one.node, Code.BANNED, self.desk.banned[one.node]) for one in newly)
             result = self._defended(good, number)
+            self.desk.judge(result.verdicts, number)  # without those, others may stand out
+        if self.desk.stopping:
+            result = _not_rewound(result, self._state)
         said, nodes = result.diagnostics, set(result.diagnostics.clients)
         refused += _not_used(result)
         used, _ = capped_examples([reply for reply in good if reply.node in nodes])
@@ -267,6 +270,20 @@ class Rounds(Strategy):
         if stepped is None:
             log.error("the step of the inner strategy would not be finite: the model stays as it is")
         return stepped
+
+
+def _not_rewound(result: Defended, before: Memory) -> Defended:
+    """Return the same of a round that ends the training: its model stays, so it did not go back to its start.
+
+    The start is kept for whoever resumes.
+    """
+    if result.verdicts is None or not result.verdicts.rewound:
+        return result
+    known = before.watch or ClientMemory()
+    heard = replace(result.state.watch, n_applied=known.n_applied, n_rewinds=known.n_rewinds)
+    return replace(
+        result, state=replace(before, watch=heard), verdicts=replace(result.verdicts, rewound=False)
+    )
 
 
 def _not_used(result: Defended) -> list[Refused]:

@@ -31,7 +31,10 @@ def kept_checkpoints(path: Path) -> dict[int, Path]:
 
 
 def keep_checkpoint(path: Path, round: int, *, most: int) -> Path:
-    """Keep the current checkpoint under its round, and of all that are kept the newest so many."""
+    """Keep the current checkpoint under its round, and of those up to it the newest so many.
+
+    Later ones are of rounds that were undone: they take no room from those of the training that goes on.
+    """
     kept = path.with_name(f"{path.stem}.round-{round}{path.suffix}")
     partial = path.with_name(f"{kept.name}.partial")
     partial.unlink(missing_ok=True)
@@ -42,8 +45,10 @@ def keep_checkpoint(path: Path, round: int, *, most: int) -> Path:
             shutil.copyfileobj(current, copy)
     else:
         os.replace(partial, kept)
-    for number in [*kept_checkpoints(path)][:-most]:
-        kept_checkpoints(path)[number].unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)  # nothing is renamed if both are the same file
+    up_to_it = [file for number, file in kept_checkpoints(path).items() if number <= round]
+    for file in up_to_it[:-most]:
+        file.unlink(missing_ok=True)
     return kept
 
 

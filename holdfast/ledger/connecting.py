@@ -4,7 +4,8 @@ import os
 import sqlite3
 from pathlib import Path
 
-from .chain import flush
+from ..errors import DataError
+from .chain import audit_files, flush
 from .schema import VERSION, checked_version, migrate
 
 __all__ = ["read_connection", "write_connection"]
@@ -22,7 +23,14 @@ def write_connection(path: Path) -> sqlite3.Connection:
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # a round that was written survives a power cut
-        if checked_version(connection, path=path) < VERSION:
+        logs = audit_files(path)  # first: whoever makes this ledger at the same time writes its log last
+        version = checked_version(connection, path=path)
+        if version == 0 and logs:
+            raise DataError(
+                f"{path} would be a new ledger, and {logs[-1].name} beside it is the log of another one:"
+                " move that log away, or name another ledger"
+            )
+        if version < VERSION:
             migrate(connection, path=path)
         flush(connection, path)  # what a killed process left
     except BaseException:

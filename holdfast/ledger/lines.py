@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.printable import printable
 from .entries import RoundEntry
 
 __all__ = ["Lookout", "summary_line"]
@@ -89,7 +90,7 @@ class Lookout:
                     shown = (_percent(value), f"{100 * low:.0f}", _percent(high))
                     if what == "long":
                         shown = (f"{value:.3g}", f"{low:.3g}", f"{high:.3g}")
-                    yield f"{self.noun} {client} {words.format(*shown)}, {n} rounds in a row"
+                    yield f"{self.noun} {printable(client)} {words.format(*shown)}, {n} rounds in a row"
 
     def _kept(self, entry: RoundEntry) -> Iterator[str]:
         if entry.kept_fraction is None or entry.kept_fraction >= LEAST_KEPT:

@@ -17,7 +17,7 @@ from . import reading
 from .chain import append_line, flush
 from .connecting import read_connection, write_connection
 from .entries import RoundEntry, as_id, canonical, finite, plain
-from .writing import insert_row, number_of, undo_rounds, write_round
+from .writing import close_requests, insert_row, keep_facts, number_of, undo_rounds, write_round
 
 __all__ = ["Action", "Ledger", "open_ledger"]
 
@@ -106,7 +106,8 @@ class Ledger:
         with self._writing() as connection:
             self.hold()
             known = {"created": time.time(), **reading.facts_of(connection)}
-            _keep_facts(connection, {**known, "stopped": None, **facts})
+            keep_facts(connection, {**known, "stopped": None, **facts})
+            close_requests(connection, "restart")  # of a process that was killed; it may ask again
             undone = undo_rounds(connection, after, "the training started again from an earlier round")
             told = {key: printable(value, limit=1000) for key, value in facts.items()}
             append_line(
@@ -165,7 +166,7 @@ class Ledger:
     def ask(self, questions: Mapping[Any, str], *, round: int, deadline: float) -> None:
         """Put questions about clients to the operator, all at once; `decide` answers them.
 
-        A question about a client that is open already, from before a kill, gets the new deadline.
+        A question about a client that is open already gets the new deadline.
         """
         with self._writing() as connection:
             for client, question in questions.items():
@@ -180,7 +181,9 @@ class Ledger:
     def note(self, **facts: Any) -> None:
         """Keep facts about the federation as a whole, such as why it stopped."""
         with self._writing() as connection:
-            _keep_facts(connection, facts)
+            keep_facts(connection, facts)
+            if facts.get("stopped") is not None:
+                close_requests(connection, "stop")  # nothing waits for an answer any more
             told = {key: printable(value, limit=1000) for key, value in facts.items()}
             append_line(connection, {"kind": "note", "at": time.time(), **told})
 
@@ -294,13 +297,3 @@ class Ledger:
     def pardoned(self) -> frozenset[Name]:
         """Return whose say no watch takes, by the last decision about each: `pardoned` of `defend`."""
         return frozenset(client for client, (action, _) in self.decided().items() if action == "pardon")
-
-
-def _keep_facts(connection: sqlite3.Connection, facts: Mapping[str, Any]) -> None:
-    connection.executemany(
-        "INSERT OR REPLACE INTO federation VALUES (?, ?)",
-        [
-            (key, canonical(value if isinstance(value, dict) else plain(value)))
-            for key, value in facts.items()
-        ],
-    )

@@ -50,10 +50,12 @@ class Policy:
         >>> dict(Policy(on_verdict="ask").applied_to(factions()).settings)["mode"]
         'report'
         """
-        mode = {"report": "report", "ask": "report", "expel": "expel"}.get(self.on_verdict)
-        if mode is None or "mode" not in settings_of(watch.function, watch.role):
+        if self.on_verdict == "stop" or "mode" not in settings_of(watch.function, watch.role):
             return watch
-        return watch(mode=mode)
+        if self.on_verdict != "expel":
+            return watch(mode="report")
+        # A wary watch expels, too: it must not become less strict by a policy that asks for that.
+        return watch(mode="expel") if dict(watch.settings)["mode"] == "report" else watch
 
 
 def read_policy(given: "str | Path | Policy | Mapping[str, Any]") -> Policy:

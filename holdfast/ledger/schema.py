@@ -44,7 +44,8 @@ CREATE TABLE decisions(
 CREATE TABLE outbox(number INTEGER PRIMARY KEY, line TEXT NOT NULL);
 """
 
-#: Questions that the policy "ask" puts to the operator; `answered` is the decision that followed.
+#: Questions that the policy "ask" puts to the operator; `answered` is the decision that followed, or that the
+#: training stopped, or started again, before there was one.
 REQUESTS = """
 CREATE TABLE requests(
     number INTEGER PRIMARY KEY, at REAL NOT NULL, round INTEGER NOT NULL, client INTEGER NOT NULL,

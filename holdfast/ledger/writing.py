@@ -18,7 +18,10 @@ __all__ = [
     "COLUMNS",
     "MEASURED",
     "ROUND",
+    "close_requests",
     "entries_digest",
+    "insert_row",
+    "keep_facts",
     "number_of",
     "undo_rounds",
     "verdicts_digest",
@@ -63,7 +66,7 @@ def write_round(connection: sqlite3.Connection, entry: RoundEntry, *, at: float)
         "n_used": n_used,
         "n_dropped": sum(_is_dropped(row) for row in rows),
         "kept_fraction": finite(entry.kept_fraction),
-        "tolerates": entry.tolerates,
+        "tolerates": None if entry.tolerates is None else int(entry.tolerates),  # maybe one of NumPy
         "shared": None if verdicts is None else finite(verdicts.shared),
         "model_before": entry.model_before,
         "model_after": entry.model_after,
@@ -99,6 +102,22 @@ def insert_row(connection: sqlite3.Connection, table: str, row: Mapping[str, Any
 def number_of(connection: sqlite3.Connection, client: Any, round: int | None = None) -> int:
     """Return the number of a client, which it gets when it is first told of."""
     return _numbers(connection, [named(client)], round)[named(client)]
+
+
+def close_requests(connection: sqlite3.Connection, why: str) -> None:
+    """Say of all questions that are open why nobody waits for an answer any more."""
+    connection.execute("UPDATE requests SET answered = ? WHERE answered IS NULL", (why,))
+
+
+def keep_facts(connection: sqlite3.Connection, facts: Mapping[str, Any]) -> None:
+    """Keep facts about the federation as a whole."""
+    connection.executemany(
+        "INSERT OR REPLACE INTO federation VALUES (?, ?)",
+        [
+            (key, canonical(value if isinstance(value, dict) else plain(value)))
+            for key, value in facts.items()
+        ],
+    )
 
 
 def entries_digest(connection: sqlite3.Connection, seq: int) -> str:

@@ -87,6 +87,6 @@ def _cut(counts: Counts, clients: Sequence[Any], limit: float, law: str) -> tupl
     above = np.flatnonzero(counts > limit)
     if not len(above):
         return counts, ()
-    some = ", ".join(str(clients[row]) for row in above[:5]) + (", ..." if len(above) > 5 else "")
+    some = ", ".join(printable(clients[row]) for row in above[:5]) + (", ..." if len(above) > 5 else "")
     note = f"sample counts above {limit:g} count as {limit:g}: of client {some}; {law}"
     return np.minimum(counts, limit), (note,)

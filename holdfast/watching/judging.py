@@ -1,6 +1,6 @@
 """factions: memory of who persistently votes with whom, and what follows from it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Literal, NamedTuple
@@ -51,6 +51,7 @@ class Watched:
     n_left: int | None = None  # of such rounds, about, if that can be told
     rewinds: bool = False  # the model goes back to its start
     may_rewind: bool = False  # the model at the start has to be kept
+    is_blind: bool = False  # it looks for nobody any more: too few clients still take part
 
 
 def watch(function: Any) -> Watch:
@@ -72,6 +73,7 @@ def factions(
     most_clients: int = 10_000,
     clients: Sequence[Any],
     state: ClientMemory | None = None,
+    pardoned: Collection[Any] = (),
     rng: np.random.Generator | None = None,
 ) -> Watched:
     """Return who votes with whom, from the memory of all rounds, and who may not speak in this one.
@@ -87,8 +89,8 @@ def factions(
     Before anything is applied there is a `hearing`, until clients were heard so often on average, or those
     present twice as often; who comes later has no say the first time. Should three or more be expelled at
     once in the first `rewind` rounds after it, the model goes back to its start, because nobody undoes what
-    they have planted. Clients beyond `most_clients` are forgotten, those first that were not heard for
-    longest.
+    they have planted; who is `pardoned` is no reason to. Clients beyond `most_clients` are forgotten, those
+    first that were not heard for longest.
 
     >>> rng = np.random.default_rng(0)
     >>> own, plot, state = rng.normal(size=(30, 500)), rng.normal(size=500), None
@@ -101,8 +103,7 @@ def factions(
     (0, 1, 2, 3, 4)
     """
     _check(hearing, rewind, sample, most_clients)
-    rows, before = rows_of(updates), state or ClientMemory()
-    names = [named(client) for client in clients]
+    rows, before, names = rows_of(updates), state or ClientMemory(), [*map(named, clients)]
     if before.seed < 0:
         fresh = np.random.default_rng() if rng is None else rng
         before = replace(before, seed=int(fresh.integers(2**31)))
@@ -114,12 +115,12 @@ def factions(
         )
     rows.refuse(np.asarray(~np.isfinite(values).all(axis=1)))
     told = with_round(before, values, names).limited(most_clients, names)
-    needed = evidence_needed(false_alarms)
+    needed, acts = evidence_needed(false_alarms), mode != "report"
     looked, shared, known = _looked(told, names)
     after = _judged(looked, needed)
-    acts = mode != "report"
     holds = acts and not _was_heard(after, names, hearing)
-    n_new = int((after.since == after.round).sum())
+    spared = {*map(named, pardoned)}
+    n_new = sum(after.clients[new] not in spared for new in np.flatnonzero(after.since == after.round))
     may_rewind = acts and not holds and after.n_open < rewind and after.n_rewinds < N_REWINDS
     rewinds = may_rewind and after.n_applied > 0 and n_new >= N_TO_REWIND
     after = replace(
@@ -136,11 +137,11 @@ def factions(
         rewound=rewinds,
         shared=round(shared, 4),
     )
-    silenced = _silenced(after, names, hearing) if acts else {}
-    if mode == "wary":
-        silenced = _doubted(after, names, suspected) | silenced
+    doubted = _doubted(after, names, suspected) if mode == "wary" else {}
+    silenced = doubted | _silenced(after, names, hearing) if acts else {}
     n_left = _rounds_left(after, names, hearing) if holds else None
-    return Watched(after, verdicts, silenced, holds, n_left, rewinds, may_rewind)
+    is_blind = looked is told and told.round >= N_BEFORE_LOOKING and told.n_clients >= N_SEARCHED
+    return Watched(after, verdicts, silenced, holds, n_left, rewinds, may_rewind, is_blind)
 
 
 def _check(hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from .._support.counting import counted
+from .._support.printable import printable
 
 __all__ = ["N_SEARCHED", "Standing", "Verdict", "Verdicts"]
 
@@ -38,7 +39,8 @@ class Verdict:
         with_whom = f", votes with faction {self.faction}" if self.faction else ""
         sure = f", false alarm: {_odds(self.false_alarm)}" if self.faction or self.since else ""
         times = "once" if self.heard == 1 else f"{self.heard} times"
-        return f"client {self.client}: {self.standing}{since}{with_whom} (heard {times}{sure})"
+        name = printable(self.client, limit=1000)
+        return f"client {name}: {self.standing}{since}{with_whom} (heard {times}{sure})"
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,15 @@ def test_possible_values_are_taken_whatever_their_precision():
     assert accept_buffers(good, BASE)["bn.num_batches_tracked"] == good["bn.num_batches_tracked"]
 
 
+@pytest.mark.parametrize("hostile", [np.uint64, np.int8])
+def test_one_client_that_sends_another_type_of_integer_rounds_nobody_elses(hostile):
+    base = {"key": np.array([2**60 + 1], np.int64)}
+    sent = [{"key": base["key"].copy()} for _ in range(4)] + [{"key": np.array([9], hostile)}]
+    found = combined_buffers([accept_buffers(given, base) for given in sent], base=base)
+    np.testing.assert_array_equal(found["key"], base["key"])
+    assert found["key"].dtype == np.int64
+
+
 def test_differences_count_from_the_base():
     sent = {"bn.running_mean": np.ones(3), "bn.running_var": -0.5 * np.ones(3), "bn.num_batches_tracked": 2}
     sent["bn.num_batches_tracked"] = np.array(2)

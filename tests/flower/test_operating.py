@@ -6,6 +6,7 @@ import shlex
 import stat
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from flwr.app import MetricRecord
@@ -15,8 +16,9 @@ from holdfast import factions, fedavg, invariant
 from holdfast._support.locks import lock_of
 from holdfast.errors import InputError
 from holdfast.flower import Code, Robust
-from holdfast.ledger import Policy, model_hash, open_ledger, verify
+from holdfast.ledger import Ledger, Policy, model_hash, open_ledger, verify
 from holdfast.ledger.checkpoints import kept_checkpoints, rewind
+from holdfast.watching import ClientMemory, Verdict, Verdicts, Watched, watch
 
 from .nodes import NODES, Federation, arrays_in, content, crashing, honest, model, one_round, record, trained
 from .test_watch import ATTACKERS, federation, start
@@ -147,6 +149,12 @@ def test_a_policy_of_reporting_changes_no_bit_of_the_model():
     assert model_hash(arrays_in(alone.arrays)) == model_hash(arrays_in(reported.arrays))
 
 
+@pytest.mark.parametrize(("mode", "under"), [("wary", "wary"), ("expel", "expel"), ("report", "expel")])
+def test_a_policy_of_expelling_makes_no_watch_less_strict(mode, under):
+    strategy = Robust(fedavg, watch=factions(mode=mode), policy={"on_verdict": "expel"})
+    assert dict(strategy.watch.settings)["mode"] == under
+
+
 def test_a_policy_of_stopping_ends_the_training_with_the_model_from_before(path, caplog):
     _, result = watched(20, ledger=path, policy={"on_verdict": "stop"})
     last = max(result.train_metrics_clientapp)
@@ -159,6 +167,18 @@ def test_a_policy_of_stopping_ends_the_training_with_the_model_from_before(path,
     assert found["banner"] == "stopped"
     assert f"node {ATTACKERS[0]}" in found["federation"]["stopped"]
     assert "the training stops" in caplog.text
+
+
+def test_a_training_that_stops_claims_no_rewind_and_keeps_its_start_for_one(path):
+    strategy, result = watched(20, ledger=path, policy={"on_verdict": "stop"})
+    last = max(result.train_metrics_clientapp)
+    assert result.train_metrics_clientapp[last]["holdfast-expelled-nodes"] == [*ATTACKERS]
+    assert result.train_metrics_clientapp[last]["holdfast-rewound"] == 0
+    with open_ledger(path, read_only=True) as ledger:
+        assert not any(one["rewound"] for one in ledger.rounds())
+    memory = strategy._state
+    assert (memory.watch.n_rewinds, memory.watch.n_applied) == (0, last - 1)
+    assert memory.start["params"].tobytes() == start()["w"].tobytes()
 
 
 def test_a_held_round_goes_on_once_the_operator_has_decided(path):
@@ -202,6 +222,56 @@ def test_when_nobody_answers_the_policy_decides(path, otherwise, n_used, monkeyp
     assert {one["by"] for one in decided} == (set() if otherwise == "stop" else {"policy"})
     assert last["n_used"] == n_used
     assert (last["round"] == 7) == (otherwise != "stop")
+    with open_ledger(path, read_only=True) as ledger:
+        found = ledger.overview()
+    assert found["n_open_requests"] == 0
+    assert (found["banner"] == "stopped") == (otherwise == "stop")
+
+
+def test_a_training_that_stopped_without_an_answer_asks_again_when_it_is_resumed(path, tmp_path):
+    options = {"ledger": path, "checkpoint": tmp_path / "training.npz", "resume": True}
+    policy = Policy(on_verdict="ask", timeout=0, otherwise="stop")
+    _, stopped = watched(9, **options, policy=policy)
+    last = max(stopped.train_metrics_clientapp)
+    strategy, again = watched(9, **options, policy=policy)
+    assert strategy.desk.stopping is not None
+    assert again.train_metrics_clientapp[last + 1]["holdfast-aggregated"] == 0
+    with open_ledger(path) as ledger:
+        for node in ATTACKERS:
+            ledger.decide("ban", node)
+    _, rest = watched(9, **options, policy=policy)
+    assert rest.train_metrics_clientapp[9]["holdfast-nodes"] == [*WATCHED[len(ATTACKERS) :]]
+
+
+@watch
+def one_by_one(updates, *, clients, mode="report", state=None):
+    """Names the first of three nodes that is there, in every round anew."""
+    number = 1 if state is None else state.round + 1
+    suspect = next((node for node in ATTACKERS[:3] if node in clients), None)
+    told = [Verdict(suspect, "suspected", heard=number, since=number)] if suspect else []
+    return Watched(replace(ClientMemory(), round=number), Verdicts(number, tuple(told)))
+
+
+def test_who_stands_out_once_others_are_banned_is_asked_about_in_the_same_round(path):
+    policy = Policy(on_verdict="ask", timeout=0, otherwise="expel")
+    _, result = watched(1, ledger=path, watch=one_by_one, policy=policy)
+    assert result.train_metrics_clientapp[1]["holdfast-nodes"] == [*WATCHED[3:]]
+    with open_ledger(path, read_only=True) as ledger:
+        assert [one["client"] for one in ledger.requests()] == [*ATTACKERS[:3]]
+
+
+@pytest.mark.parametrize("failing", [("decide",), ("ask", "decide", "decided")])
+def test_a_policy_expels_also_where_the_ledger_cannot_be_written(path, failing, monkeypatch, caplog):
+    def full(self, *args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    for name in failing:
+        monkeypatch.setattr(Ledger, name, full)
+    policy = Policy(on_verdict="ask", timeout=0, otherwise="expel")
+    strategy, result = watched(6, ledger=path, policy=policy)
+    assert strategy.verdicts.named == tuple(ATTACKERS)
+    assert result.train_metrics_clientapp[6]["holdfast-nodes"] == [*WATCHED[len(ATTACKERS) :]]
+    assert "could not be written: [Errno 28]" in caplog.text
 
 
 def test_where_flower_can_be_told_to_stop_it_is(monkeypatch):
@@ -320,6 +390,22 @@ def test_a_training_is_rewound_and_resumed_from_a_chosen_round(path, tmp_path):
     assert verify(path).holds
 
 
+def test_checkpoints_of_undone_rounds_do_not_crowd_out_those_of_the_training_that_goes_on(path, tmp_path):
+    checkpoint = tmp_path / "training.npz"
+    options = {"ledger": path, "checkpoint": checkpoint, "resume": True, "most_kept": 2}
+    train(Robust(invariant, **options, keep_every=2), 8)
+    with open_ledger(path) as ledger:
+        rewind(ledger, checkpoint, to=6)
+    train(Robust(invariant, **options, keep_every=2), 9)
+    with open_ledger(path) as ledger:
+        rewind(ledger, checkpoint, to=6)
+        assert [*kept_checkpoints(checkpoint)] == [6, 8, 9]
+        train(Robust(invariant, **options, keep_every=1), 7)
+        assert [*kept_checkpoints(checkpoint)] == [6, 7, 8, 9]
+        assert rewind(ledger, checkpoint, to=6) == [7]
+    assert not [*tmp_path.glob("*.partial")]
+
+
 def test_nobody_rewinds_or_trains_while_a_training_runs(path, tmp_path):
     checkpoint = tmp_path / "training.npz"
 
@@ -347,8 +433,6 @@ def test_a_training_that_starts_anew_leaves_the_earlier_one_in_the_ledger(path, 
 
 
 def test_a_ledger_that_fails_costs_its_lines_and_never_the_training(path, caplog, monkeypatch):
-    from holdfast.ledger import Ledger
-
     def full(self, *args, **kwargs):
         raise OSError(28, "No space left on device")
 

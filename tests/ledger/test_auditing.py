@@ -6,8 +6,9 @@ import sqlite3
 
 import pytest
 
-from holdfast.ledger import open_ledger, verify
-from holdfast.ledger.chain import audit_files, flush
+from holdfast.ledger import RoundEntry, auditing, open_ledger, verify
+from holdfast.ledger.chain import audit_files, flush, hash_of
+from holdfast.ledger.entries import canonical
 from holdfast.ledger.writing import write_round
 
 from .made import round_entry
@@ -92,6 +93,35 @@ def test_an_edited_database_is_detected(path, sql, told):
     changed(path, sql)
     found = verify(path)
     assert any(re.search(told, problem) for problem in found.problems), found
+
+
+def test_what_a_training_writes_during_an_audit_is_no_problem(path, monkeypatch):
+    """The log is read after the tables; it may have grown in between."""
+    lines = auditing._lines
+    with open_ledger(path) as ledger:
+
+        def growing(*args):
+            ledger.write(RoundEntry(round=8, rule="median()"))
+            ledger.decide("ban", 2)
+            yield from lines(*args)
+            ledger.write(RoundEntry(round=9, rule="median()"))
+
+        before = verify(path)
+        monkeypatch.setattr(auditing, "_lines", growing)
+        during = verify(path)
+    monkeypatch.undo()
+    assert before.holds, before
+    assert during.holds, during
+    assert during.n_lines == before.n_lines + 2
+    assert verify(path, expect=during.head).holds
+
+
+def test_lines_that_no_training_knows_of_are_detected(path):
+    last = json.loads(log_of(path).read_text().splitlines()[-1])
+    line = {"number": last["number"] + 1, "previous": last["hash"], "kind": "note", "at": 0.0}
+    with log_of(path).open("a") as file:
+        file.write(canonical({**line, "hash": hash_of(line)}) + "\n")
+    assert f"the log ends with line {line['number']}" in verify(path).problems[0]
 
 
 def test_a_chain_that_was_made_anew_lacks_the_head_that_was_kept_elsewhere(path, tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks.ledger import fill
-from holdfast import defend, factions, invariant, median
+from holdfast import defend, factions, invariant, krum, median
 from holdfast._support.locks import lock_of
 from holdfast.core.diagnostics import Diagnostics
 from holdfast.errors import DataError, InputError
@@ -394,6 +394,43 @@ def test_a_ledger_of_a_newer_version_is_left_alone(ledger, path):
     for read_only in (True, False):
         with pytest.raises(DataError, match="install a newer one"):
             open_ledger(path, read_only=read_only)
+
+
+def test_a_rule_whose_settings_are_numbers_of_numpy_is_recorded(path):
+    rule = krum(n_malicious=np.int64(2))
+    with open_ledger(path) as ledger:
+        record_round(ledger, defend(np.random.default_rng(0).normal(size=(9, 4)), rule), round=1, rule=rule)
+        assert ledger.rounds()[0]["tolerates"] == 2
+    assert verify(path).holds
+
+
+def test_what_a_killed_training_asked_holds_nothing_once_it_starts_again(path):
+    with open_ledger(path) as ledger:
+        ledger.write(round_entry(1))
+        ledger.ask({"eve": "what of her?"}, round=2, deadline=2e9)
+        assert ledger.overview()["banner"] == "held"
+        ledger.begin(after=1, source="loop")
+        assert ledger.overview()["banner"] != "held"
+        ledger.ask({"eve": "what of her?"}, round=2, deadline=3e9)
+        ledger.decide("pardon", "eve")
+        assert [one["answered"] for one in ledger.requests()] == ["restart", "pardon"]
+
+
+@pytest.mark.parametrize("name", ["federation.db", "federation.2026"])
+def test_a_new_ledger_does_not_take_over_the_audit_log_of_another(tmp_path, name):
+    old = tmp_path / "federation.db"
+    with open_ledger(old) as ledger:
+        ledger.write(round_entry(1))
+    if name == old.name:
+        for file in tmp_path.glob("federation.db*"):
+            file.unlink()
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"federation.audit.jsonl beside it is the log of another one"):
+            open_ledger(tmp_path / name)
+    (tmp_path / "federation.audit.jsonl").unlink()
+    with open_ledger(tmp_path / name) as ledger:
+        ledger.write(round_entry(1))
+    assert verify(tmp_path / name).holds
 
 
 def test_an_empty_file_becomes_a_ledger_of_today(path):

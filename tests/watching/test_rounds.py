@@ -148,6 +148,20 @@ def test_the_update_of_a_rewind_leads_back_to_the_start(kind):
         np.testing.assert_allclose(old + step, new, atol=0.02 * max(1, np.abs(new).max(), np.abs(old).max()))
 
 
+def test_without_a_model_no_rewind_is_claimed_and_the_caller_is_asked_for_one(caplog):
+    federation, state, said = Federation(n=20, n_plotters=5), None, []
+    for _ in range(6):
+        updates, watch = federation.updates(), factions(hearing=0)
+        result = defend(updates, median, clients=range(20), watch=watch, state=state, rng=rng)
+        state = result.state
+        said.append(result)
+    assert result.verdicts.of("expelled") == federation.plotters
+    assert not any(one.verdicts.rewound for one in said)
+    asked = [one for one in said if any("yourself" in note for note in one.diagnostics.notes)]
+    assert [one.verdicts.changed[0].client for one in asked] == [0]
+    assert "back to the start" not in caplog.text
+
+
 def test_a_rule_begins_anew_with_the_model():
     model = array(np.float32)
     first = a_round(model, saying(may_rewind=True), rule=sparsefed)
@@ -347,3 +361,17 @@ def test_rounds_too_small_to_be_heard_say_so(n, says, caplog):
         result = defend(models, fedavg, base=np.zeros(5, np.float32), watch=factions())
     assert result.diagnostics.notes[0].endswith(says)
     assert bool(caplog.records) == (n == 3)
+
+
+def test_a_watch_that_too_few_are_left_for_says_so(caplog):
+    federation, state, blind = Federation(n=12), None, []
+    for number in range(12):
+        here = range(12) if number < 4 else range(3, 12)  # three were banned, say
+        sent = dict(zip(here, federation.updates(here), strict=True))
+        result = defend(sent, median, like=np.zeros(400), watch=factions(), state=state, rng=rng)
+        state = result.state
+        blind.append(any("looks for nobody any more" in note for note in result.diagnostics.notes))
+    assert blind == sorted(blind)
+    assert blind[-1]
+    assert not any(blind[:5])
+    assert "it needs 10 clients, and fewer still take part" in caplog.text

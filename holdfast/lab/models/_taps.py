@@ -114,7 +114,8 @@ class TapConv(nn.Module):
             weight[:, :, self.live, self.live] = self.taps.permute(3, 2, 0, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        pixels, taps = x.permute(0, 2, 3, 1).contiguous(), self.taps
+        pixels = x.permute(0, 2, 3, 1).contiguous()
+        taps: Tensor = self.taps
         if torch.is_autocast_enabled(x.device.type):  # as torch does with a convolution's own
             dtype = torch.get_autocast_dtype(x.device.type)
             pixels, taps = pixels.to(dtype), taps.to(dtype)
