@@ -67,7 +67,8 @@ def front_text(found: Document) -> str:
     return table + (
         "\n*Attack success rate in percent (lower is better), accuracy in brackets. Means of seeds 0 to 2,"
         " except (1) or (2): of so many. A dash: not measured. A fifth of the clients attack, on Twitter a"
-        f" tenth. Last column: the edge case, alone or with one of {n_hidden} ways to hide it.* **Where it"
+        " tenth. A wary watch silences suspects as well as expelled clients."
+        f" Last column: the edge case, alone or with one of {n_hidden} ways to hide it.* **Where it"
         " does not help:** attackers who see every honest update and can ask the server what it would do"
         f" succeed with {bound} % of the inputs behind the watch (digits,"
         f" {_seeds(everything['n_seeds'])}).\n"

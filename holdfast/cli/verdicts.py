@@ -63,6 +63,7 @@ def typed_as(
         typed_rounds=numbers.n_rounds is not None,
         counts=(run.task.n_clients, run.task.n_per_round, run.attack.n_malicious),
         backdoors=tuple(BACKDOORS.get(base_name(run.task.name), ())),
+        seed=run.seed,
     )
 
 

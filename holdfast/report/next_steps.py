@@ -27,20 +27,21 @@ class Typed:
 
     task: str
     attack: str
-    options: tuple[
-        str, ...
-    ] = ()  # that go for any defence: numbers of clients, settings of the task, folders
+    options: tuple[str, ...] = ()  # for any defence: numbers of clients, settings of the task, folders
     own: tuple[str, ...] = ()  # that go for the defence which was typed
     rounds: int = 20
     typed_rounds: bool = False  # whether that number was typed
     counts: tuple[int, int, int] = (100, 20, 20)  # clients, those per round, attackers
     backdoors: tuple[str, ...] = ()  # that the task has
+    seed: int = 0  # of a single training; comparisons count their seeds from 0
 
     def command(self, name: str, *words: str, attack: str | None = None, own: bool = False) -> str:
         """Return a command on the same task."""
         more = (*self.options, *(self.own if own else ()), *words)
         if self.typed_rounds and "--rounds" not in words:
             more = ("--rounds", str(self.rounds), *more)
+        if self.seed and name == "run":
+            more = ("--seed", str(self.seed), *more)
         return shlex.join(["holdfast", name, self.task, "--attack", attack or self.attack, *more])
 
 

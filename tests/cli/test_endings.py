@@ -170,7 +170,10 @@ def test_the_page_on_the_command_line_lists_every_command():
 def test_every_exit_code_is_in_the_help_and_in_the_docs():
     told = [int(code) for code in re.findall(r"(?:: |; )(\d+) ", ENDINGS)]
     assert told == sorted(Ending)
-    assert "Exit codes: 0 done; 1 failed, and the last line says why" in CliRunner().invoke(app, ["--help"]).output
+    assert (
+        "Exit codes: 0 done; 1 failed, and the last line says why"
+        in CliRunner().invoke(app, ["--help"]).output
+    )
     if DOCS.exists():
         table = re.findall(r"^\| (\d+) \|", DOCS.read_text(), re.M)
         assert [int(code) for code in table] == sorted(Ending)

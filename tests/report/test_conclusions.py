@@ -292,3 +292,9 @@ def test_a_round_that_left_the_model_as_it_was_says_why():
     hearing = {"diagnostics": diagnostics, "verdicts": Verdicts(1, hearing=True).as_dict()}
     told = conclude_round(hearing, step=("", None))
     assert told.reason == "This is a hearing: nothing is applied until all were heard."
+
+
+def test_the_next_training_has_the_seed_of_this_one():
+    typed = Typed("digits", "edge-case", seed=3)
+    assert "--seed 3" in after_run("got in", "fedavg", typed)[1]
+    assert "--seed " not in after_run("kept out", "median", typed)[1]  # a comparison counts its seeds from 0

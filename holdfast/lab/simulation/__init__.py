@@ -36,9 +36,7 @@ def simulate(run: Run, *, after: State | None = None, device: str = "cpu") -> It
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition(".")[0]
-        if (
-            "device type at start of device string" in reason
-        ):  # followed by every name that torch has ever had
+        if "device type at start of device string" in reason:  # and then every name that torch ever had
             reason = "torch knows no device of this name"
         raise InputError(f"no device {device!r} here: {reason}; cpu always works") from None
     with one_thread():  # with more, torch would keep helpers, for which a process that is forked later waits
