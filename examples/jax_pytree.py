@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from holdfast import defend, invariant
+from holdfast import defend, krum_trimmed_mean
 
 Tree = Any
 
@@ -33,7 +33,7 @@ def main() -> None:
             y = jnp.sign(x.sum(axis=1))
             sent.append(trained_by_a_client(params, x, -y if client == 0 else y))  # one of them lies
         sent[9] = {"weight": jnp.full(3, jnp.nan)}  # and one sends another tree
-        result = defend(sent, invariant(tau=0.6, alpha=0.25), base=params)
+        result = defend(sent, krum_trimmed_mean(n_malicious=2), base=params)
         params = result.model
     x = jax.random.normal(key, (1000, 3))
     accuracy = jnp.mean(jnp.sign(x @ params["weight"] + params["bias"]) == jnp.sign(x.sum(axis=1)))

@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from holdfast import defend, invariant
+from holdfast import defend, krum_trimmed_mean
 
 
 def trained_by_a_client(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -28,7 +28,7 @@ def main() -> None:
             y = (x.sum(dim=1) > 0).long()
             sent.append(trained_by_a_client(model, x, 1 - y if client < 2 else y))  # two of them lie
         sent[9] = {name: torch.full_like(values, 1e9) for name, values in sent[9].items()}  # and one is loud
-        result = defend(sent, invariant(tau=0.6, alpha=0.25), base=model.state_dict())
+        result = defend(sent, krum_trimmed_mean(n_malicious=3), base=model.state_dict())
         model.load_state_dict(result.model)
     x = torch.randn(1000, 2)
     accuracy = (model.eval()(x).argmax(dim=1) == (x.sum(dim=1) > 0)).float().mean()
