@@ -65,6 +65,8 @@ def rounds_figure() -> Any:
             means = np.convolve(np.array(result.series(name)), np.full(WINDOW, 1 / WINDOW), mode="valid")
             colour, dashes = LINES.get(row, (AGGREGATE, "-"))
             axes.plot(np.arange(len(means)) + WINDOW, means, color=colour, ls=dashes, lw=1.6, label=row)
+        if name == "attack_success":
+            axes.set_ylim(bottom=0)
         axes.set_xlabel("round")
         axes.set_ylabel(title)
         with_grid(axes)
