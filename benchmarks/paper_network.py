@@ -1,8 +1,9 @@
-"""Figure 5, mimicry, minima, and what rules let through: `python -m benchmarks.paper_network`.
+"""Figures 4 and 5, mimicry, minima, and what rules let through: `python -m benchmarks.paper_network`.
 
-The model is that of the table `paper_network` after its warm start and one clean round; what rules let
-through is measured in rounds right after the warm start, each with other clients. Each study is stored once
-it is made, in the same folder as the runs: a command that was stopped resumes.
+The network is that of the table `paper_network`. What rules let through is measured in rounds right after its
+warm start, and after 30 and 100 rounds of plain averaging under the attack, each with other clients. Figure 4
+looks at models after 30 clean rounds, the other studies at the one after a single clean round. Each study is
+stored once it is made, in the same folder as the runs: a command that was stopped resumes.
 """
 
 import argparse
@@ -25,8 +26,10 @@ from holdfast.aggregators import (
 )
 from holdfast.core import bind
 from holdfast.lab.choices import build_run
+from holdfast.lab.scenario import Run
 from holdfast.paper.studies import (
     gradient_histogram,
+    landscape,
     load_or_make_study,
     mimicry,
     rules_on_a_round,
@@ -41,18 +44,42 @@ RULES = (
     *(multi_krum(n_malicious=4), krum_trimmed_mean(n_malicious=4)),
 )
 
+#: Rules are probed after so many rounds of plain averaging under the attack.
+N_ROUNDS = (0, 30, 100)
+#: Figure 4 is about a minimum, for which honest clients need some rounds with what they hold of the pool.
+N_CLEAN = 30
+
 #: Fewer points, pairs and mixtures than on digits: every one is a pass through 11.7 million weights.
 STUDIES = {
     "entries": bind(gradient_histogram, "study"),
     "mimicry": bind(mimicry, "study", n_kept=(10, 1_000, 10_000), n_pairs=2),
     "minima": bind(separable_minima, "study", n_benign=5, n_combinations=8),
-    "rules": bind(rules_on_a_round, "study", rules=RULES, start=AfterRounds(), draws=5),
+    "landscape": bind(landscape, "study", n_points=7, n_random=2),
+    "landscape of updates": bind(landscape, "study", direction="update", reach=1.0, n_points=5, n_random=2),
+    **{
+        f"rules after {n_rounds}": bind(
+            rules_on_a_round, "study", rules=RULES, start=AfterRounds(n_rounds), draws=5
+        )
+        for n_rounds in N_ROUNDS
+    },
 }
 
 
 def lines(folder: Path, *, scale: str) -> Iterator[str]:
     """Yield what was found as lines of text, each study once it is there."""
     run = build_run("cifar10-resnet18", attack="edge-case", scale=scale).replace(n_rounds=1)
+    yield from _one_update(run, folder)
+    for n_rounds in N_ROUNDS:
+        yield from _let_through(replace(run, sampling="fixed"), folder, n_rounds)
+    for name in ("landscape", "landscape of updates"):
+        found = load_or_make_study(STUDIES[name], run.replace(n_rounds=N_CLEAN), folder)
+        for slope in found.slopes:
+            rises = f"{slope.rise:.4g} towards the backdoor, {slope.random_rise:.4g} at random"
+            yield f"{name}, {slope.exposure:.0%} exposed: the honest loss rises by {rises}"
+
+
+def _one_update(run: Run, folder: Path) -> Iterator[str]:
+    """Yield what the update of an attacker looks like, beside honest ones."""
     found = load_or_make_study(STUDIES["entries"], run, folder)
     for threshold, share in found.share_above.items():
         yield f"entries above {threshold}: {round(share * found.n_entries):,} of {found.n_entries:,}"
@@ -64,9 +91,14 @@ def lines(folder: Path, *, scale: str) -> Iterator[str]:
     apart = load_or_make_study(STUDIES["minima"], run, folder)
     yield f"{apart.ratio:.2f} times as far from the hull as an honest model from the others'"
     yield f"ASR {apart.malicious_success:.3f} against at most {max(apart.mixed_success):.3f} of mixtures"
-    rounds = load_or_make_study(STUDIES["rules"], replace(run, sampling="fixed"), folder)
-    yield f"{rounds.n_attackers[0]} attackers of {rounds.n_clients}; before the round {rounds.accuracy:.3f}"
-    for rule in rounds.rules:
+
+
+def _let_through(run: Run, folder: Path, n_rounds: int) -> Iterator[str]:
+    """Yield what each rule lets through in one round, after so many rounds of plain averaging."""
+    found = load_or_make_study(STUDIES[f"rules after {n_rounds}"], run, folder)
+    of = f"{found.n_attackers[0]} attackers of {found.n_clients}"
+    yield f"after {n_rounds} rounds: {of}, accuracy {found.accuracy:.3f}"
+    for rule in found.rules:
         let = (f"{own.leak:.3f} / {own.gain:.2f} / {own.dose:.3f}" for own in rule.draws)
         yield f"{rule.rule}: leak / gain / dose {', '.join(let)}"
 
