@@ -92,10 +92,25 @@ class Desk:
             self._standings = {
                 one["id"]: one["standing"] for one in self._ledger.clients() if one["standing"]
             }
+            if facts.get("watch") is None:
+                self._warn_of_expelled()
             try:
                 yield
             finally:
                 self._ledger = None
+
+    def _warn_of_expelled(self) -> None:
+        """Warn of those who have a say again because the watch that expelled them is gone."""
+        expelled = [node for node, standing in self._standings.items() if standing == "expelled"]
+        if expelled:
+            log.warning(
+                "%s: an earlier watch expelled %s, and this training has none: they have their say again."
+                " Give Robust its watch= again, or ban them: holdfast clients ban %s --ledger %s",
+                self.path,
+                counted(len(expelled), "node"),
+                expelled[0],
+                shlex.quote(str(self.path)),
+            )
 
     def begin_round(self) -> None:
         """Read what the operator has decided, and start the clock."""

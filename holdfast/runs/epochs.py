@@ -15,6 +15,7 @@ CHANGES: tuple[tuple[str, str], ...] = (
     (r"factions\(", "newcomers wait, who is away is not searched, a faction has a twelfth of the clients"),
     (r'(?=.*"n_clients": (?!100\b)\d{3,}).*factions\(', "more evidence beyond 100 clients"),
     (r"resnet18\([^)]*stem='imagenet', norm='batch'", "small last batches join the ones before them"),
+    (r"whitewash.*factions\(", "newcomers who never had a say take nothing back"),
 )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,13 +17,12 @@ from ..updates.rows import rows_of
 from ..updates.samples import sample_of
 from .crowds import Faction, Known, factions_in, map_of, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
+from .hearing import N_BEFORE_LOOKING, doubted_rows, had_a_say, rounds_left, silenced_rows, was_heard
 from .memory import N_REMEMBERED, ClientMemory, with_round
 from .verdicts import N_SEARCHED, Standing, Verdict, Verdicts
 
 __all__ = ["Watched", "factions", "watch"]
 
-#: The first rounds are listened to only: before, there is no memory to speak of.
-N_BEFORE_LOOKING = 3
 #: Evidence is a mean over the looks, of which the last counts this much.
 PACE = 0.3
 #: Below this part of the evidence needed, an expelled client is let in again.
@@ -36,8 +34,6 @@ N_TO_REWIND, N_REWINDS = 3, 2
 #: Who was not heard while others were so often, on average, is remembered and not searched: whoever leaves
 #: an id behind with every expulsion would fill the memory otherwise, until half of all are expelled.
 ABSENT = 4.0
-#: Whoever comes after the hearing has no say until it was heard so often.
-N_BEFORE_SAY = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +84,9 @@ def factions(
 
     Before anything is applied there is a `hearing`, until clients were heard so often on average, or those
     present twice as often; who comes later has no say the first time. Should three or more be expelled at
-    once in the first `rewind` rounds after it, the model goes back to its start, because nobody undoes what
-    they have planted; who is `pardoned` is no reason to. Clients beyond `most_clients` are forgotten, those
-    first that were not heard for longest.
+    once in the first `rewind` rounds after it, some of whom had a say, the model goes back to its start,
+    because nobody undoes what they have planted; who is `pardoned` is no reason to. Clients beyond
+    `most_clients` are forgotten, those first that were not heard for longest.
 
     >>> rng = np.random.default_rng(0)
     >>> own, plot, state = rng.normal(size=(30, 500)), rng.normal(size=500), None
@@ -118,11 +114,12 @@ def factions(
     needed, acts = evidence_needed(false_alarms), mode != "report"
     looked, shared, known = _looked(told, names)
     after = _judged(looked, needed)
-    holds = acts and not _was_heard(after, names, hearing)
+    holds = acts and not was_heard(after, names, hearing)
     spared = {*map(named, pardoned)}
-    n_new = sum(after.clients[new] not in spared for new in np.flatnonzero(after.since == after.round))
+    new = [i for i in np.flatnonzero(after.since == after.round) if after.clients[i] not in spared]
     may_rewind = acts and not holds and after.n_open < rewind and after.n_rewinds < N_REWINDS
-    rewinds = may_rewind and after.n_applied > 0 and n_new >= N_TO_REWIND
+    planted = after.n_applied > 0 and bool(had_a_say(after, hearing)[new].any())
+    rewinds = may_rewind and planted and len(new) >= N_TO_REWIND
     after = replace(
         after,
         n_open=after.n_open + (not holds),
@@ -137,9 +134,9 @@ def factions(
         rewound=rewinds,
         shared=round(shared, 4),
     )
-    doubted = _doubted(after, names, suspected) if mode == "wary" else {}
-    silenced = doubted | _silenced(after, names, hearing) if acts else {}
-    n_left = _rounds_left(after, names, hearing) if holds else None
+    doubted = doubted_rows(after, names, suspected) if mode == "wary" else {}
+    silenced = doubted | silenced_rows(after, names, hearing) if acts else {}
+    n_left = rounds_left(after, names, hearing) if holds else None
     is_blind = looked is told and told.round >= N_BEFORE_LOOKING and told.n_clients >= N_SEARCHED
     return Watched(after, verdicts, silenced, holds, n_left, rewinds, may_rewind, is_blind)
 
@@ -152,43 +149,6 @@ def _check(hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:
     check_whole("rewind, in rounds,", rewind, at_least=0)
     check_whole("sample", sample, at_least=1)
     check_whole("most_clients", most_clients, at_least=N_SEARCHED)
-
-
-def _was_heard(memory: ClientMemory, names: Sequence[Name], hearing: float) -> bool:
-    """Return whether clients were heard often enough for anything to be applied.
-
-    It ends, too, when those present were heard twice as often: whoever comes under a new name in every round
-    lowers the mean of all, and must not keep the model from learning.
-    """
-    if hearing == 0 or memory.n_open:
-        return True
-    here = [memory.positions[name] for name in names]
-    is_enough = memory.heard.mean() >= hearing or memory.heard[here].mean() >= 2 * hearing
-    return memory.round >= N_BEFORE_LOOKING and bool(is_enough)
-
-
-def _rounds_left(memory: ClientMemory, names: Sequence[Name], hearing: float) -> int:
-    """Return how many more rounds the hearing takes if nobody new comes, and as many as now take part."""
-    n_missing = hearing * memory.n_clients - float(memory.heard.sum())
-    return max(N_BEFORE_LOOKING - memory.round, ceil(n_missing / len(names)), 1)
-
-
-def _silenced(memory: ClientMemory, names: Sequence[Name], hearing: float) -> dict[int, str]:
-    """Return the rows of those who have no say in this round, and why."""
-    silenced = {}
-    for row, name in enumerate(names):
-        position = memory.positions[name]
-        if memory.since[position]:
-            silenced[row] = f"expelled since round {memory.since[position]}"
-        elif hearing > 0 and memory.heard[position] < N_BEFORE_SAY:
-            silenced[row] = "new: it has a say once it was heard before"
-    return silenced
-
-
-def _doubted(memory: ClientMemory, names: Sequence[Name], suspected: NDArray[np.bool_]) -> dict[int, str]:
-    """Return the rows of those who are suspected, and why they have no say."""
-    why = "suspected: it has no say under a wary watch"
-    return {row: why for row, name in enumerate(names) if suspected[memory.positions[name]]}
 
 
 def _active(memory: ClientMemory, n_present: int) -> NDArray[np.intp]:

@@ -328,6 +328,15 @@ def test_a_training_resumes_with_its_ledger_and_nothing_is_lost(path, tmp_path):
     assert verify(path).holds
 
 
+def test_a_training_resumed_without_its_watch_says_who_has_a_say_again(path, tmp_path, caplog):
+    options = {"ledger": path, "checkpoint": tmp_path / "training.npz", "resume": True}
+    watched(5, **options)
+    watched(6, **options)
+    assert "have their say again" not in caplog.text
+    watched(7, watch=None, **options)
+    assert f"expelled {len(ATTACKERS)} nodes, and this training has none" in caplog.text
+
+
 def test_a_round_that_was_written_before_a_kill_and_not_kept_is_made_again(path, tmp_path, monkeypatch):
     options = {"ledger": path, "checkpoint": tmp_path / "training.npz", "resume": True}
     strategy = Robust(invariant, **options)

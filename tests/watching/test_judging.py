@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from holdfast import InputError, factions
-from holdfast.watching.judging import N_BEFORE_LOOKING, N_REWINDS
+from holdfast.watching.hearing import N_BEFORE_LOOKING
+from holdfast.watching.judging import N_REWINDS
 
 from .federation import Federation, told
 
@@ -228,6 +229,23 @@ def test_those_found_before_anything_is_applied_take_nothing_back():
     said = told(rounds, factions(hearing=number))
     assert [watched.holds for watched in said[:number]] == [True] * (number - 1) + [False]
     assert not any(watched.rewinds for watched in said)
+
+
+@pytest.mark.parametrize(
+    ("hearing", "n_before", "n_rewound"), [(2, 0, 0), (2, 1, 0), (2, 2, 1), (0, 0, 0), (0, 1, 1)]
+)
+def test_newcomers_who_never_had_a_say_take_nothing_back(hearing, n_before, n_rewound):
+    federation = Federation(n=30, dim=2000, n_plotters=6, push=3.0)
+    plotters, federation.plotters = federation.plotters, ()
+    others = [(federation.updates(range(6, 30)), list(range(6, 30))) for _ in range(5)]
+    rounds = others + all_clients(federation, n_before)
+    federation.plotters = plotters
+    watch = factions(hearing=hearing, false_alarms=0.9)  # who comes to plot is expelled at once
+    said = told(rounds + all_clients(federation, 1), watch)
+    assert expelled(said[-1]) == set(plotters)
+    assert not any(expelled(watched) for watched in said[:-1])
+    assert said[-1].state.n_open + hearing > 1
+    assert said[-1].rewinds == n_rewound
 
 
 @pytest.mark.parametrize("settings", [{"rewind": 0}, {"rewind": 1}, {"mode": "report"}])
