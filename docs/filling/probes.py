@@ -10,6 +10,7 @@ from holdfast.lab.presets import PAPER_NETWORK
 from holdfast.paper.experiment import runs_folder
 from holdfast.paper.studies.store import list_studies, studies_folder
 from holdfast.report.leak_figure import leak_figure
+from holdfast.report.plotting import BENIGN, MALICIOUS, MUTED, new_figure, with_grid
 from holdfast.runs.results import list_results
 
 from .grid import grid
@@ -51,26 +52,73 @@ def probes_text(which: str) -> str:
 
 
 def network_text() -> str:
-    """Return what rules let through in the paper's own network, draw by draw, the smallest dose first."""
+    """Return what rules make of a round in the paper's own network, before and in a training under attack."""
     found = _in_the_network()
-    draws = [f"draw {number}" for number, _ in enumerate(found["n_attackers"], start=1)]
-    rows = []
-    for rule in found["rules"]:
-        cells = (" / ".join(_let({"draws": [one]})) for one in rule["draws"])
-        rows.append((float(_let(rule)[2]), [_short(rule["rule"]), *cells, _let(rule)[2]]))
-    head = ["rule", *draws, "median dose"]
-    return grid([head, ["---", *["---:"] * (len(draws) + 1)], *(cells for _, cells in sorted(rows))])
+    head = ["rule", *(f"{_when(n_rounds)}: dose, gain" for n_rounds in found)]
+    first, *_ = found.values()
+    rules = sorted((rule["rule"] for rule in first["rules"]), key=lambda rule: _doses(first, rule)[1])
+    rows = [[_short(rule), *(_dose_and_gain(one, rule) for one in found.values())] for rule in rules]
+    return grid([head, ["---", *["---:"] * len(found)], *rows])
 
 
 def network_figure() -> Any:
-    """Return leak against gain in the paper's own network."""
-    found = _in_the_network()
+    """Return leak against gain in the paper's own network, at the start."""
+    found = _in_the_network()[0]
     points = {
         _short(rule["rule"]): [(one["leak"], one["gain"]) for one in rule["draws"]] for rule in found["rules"]
     }
     share = found["n_attackers"][0] / found["n_clients"]
     title = "ResNet-18, edge case: one round from a warm start"
     return leak_figure(points, share=share, title=title)
+
+
+def doses_figure() -> Any:
+    """Return the dose of every rule in the paper's own network, before and in a training under attack."""
+    found = _in_the_network()
+    first, *_ = found.values()
+    share = first["n_attackers"][0] / first["n_clients"]
+    rules = sorted((rule["rule"] for rule in first["rules"]), key=lambda rule: -_doses(first, rule)[1])
+    figure = new_figure(10, 4.6)
+    title = "ResNet-18, edge case: how much attack there is per honest step, in one round"
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left", weight="bold")
+    axes = figure.subplots()
+    axes.axvline(share, color=MUTED, lw=1, ls=(0, (4, 2)))
+    axes.text(share, len(rules) - 0.45, " attackers' share", color=MUTED, fontsize=8, va="center")
+    for number, (n_rounds, probe) in enumerate(found.items()):
+        low, middle, high = np.array([_doses(probe, rule) for rule in rules]).T
+        heights = np.arange(len(rules)) + 0.24 * (number - (len(found) - 1) / 2) * -1
+        colour = (BENIGN, "#7d3c98", MALICIOUS)[number]
+        axes.hlines(heights, low, high, color=colour, lw=1, alpha=0.6)
+        axes.plot(middle, heights, "o", color=colour, ms=5, label=_when(n_rounds))
+    axes.set_yticks(range(len(rules)), [_short(rule) for rule in rules])
+    axes.set_xlim(left=0)
+    axes.set_xlabel("dose: median of five draws of clients, and the range of all five")
+    with_grid(axes)
+    axes.legend(loc="lower right", fontsize=8, frameon=False)
+    return figure
+
+
+def _when(n_rounds: int) -> str:
+    """Return when a round was probed.
+
+    >>> _when(0), _when(30)
+    ('at the start', 'after 30 rounds')
+    """
+    return f"after {n_rounds} rounds" if n_rounds else "at the start"
+
+
+def _doses(probe: dict[str, Any], rule: str) -> tuple[float, float, float]:
+    """Return the least, the median and the largest dose of a rule over the draws."""
+    (draws,) = [one["draws"] for one in probe["rules"] if one["rule"] == rule]
+    doses = [one["dose"] for one in draws]
+    return min(doses), float(np.median(doses)), max(doses)
+
+
+def _dose_and_gain(probe: dict[str, Any], rule: str) -> str:
+    low, middle, high = _doses(probe, rule)
+    (draws,) = [one["draws"] for one in probe["rules"] if one["rule"] == rule]
+    gain = np.mean([one["gain"] for one in draws])
+    return f"{middle:.3f} [{low:.2f}, {high:.2f}], {gain:.2f}"
 
 
 def _short(rule: str) -> str:
@@ -86,9 +134,11 @@ def _short(rule: str) -> str:
     return ", ".join([name, *told]) if "tau" in settings else name
 
 
-def _in_the_network() -> dict[str, Any]:
-    (found,) = [one for one in probes() if one["task"] == PAPER_NETWORK.name]
-    return found
+def _in_the_network() -> dict[int, dict[str, Any]]:
+    """Return the probes of the paper's network, by how many rounds of plain averaging came before."""
+    own = [one for one in probes() if one["task"] == PAPER_NETWORK.name]
+    by_start = {int(one["start"].removeprefix("AfterRounds(n_rounds=").rstrip(")")): one for one in own}
+    return dict(sorted(by_start.items()))
 
 
 def foretold_text() -> str:
