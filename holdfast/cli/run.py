@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -69,32 +69,30 @@ def run_command(
         from ..runs.recording import run_and_record
         from ..runs.tracking import track, tracker_named
 
+        folder = runs_folder(out)
         options.check_report(report)
-        check_writable_folder(runs_folder(out))
+        check_writable_folder(folder)
         settings, counts = options.settings(set_), options.numbers(rounds, clients, per_round, malicious)
-        names: Any = {"attack": attack, "defence": defence, "watch": watch, "scale": scale}
-        run = build_run(task, settings=settings, numbers=counts, seed=seed, sampling=sampling.value, **names)
-        results = run_and_record(run, runs_folder(out), resume=resume, device=device, ledger=ledger)
+        run = build_run(
+            task,
+            attack=attack,
+            defence=defence,
+            watch=watch,
+            settings=settings,
+            numbers=counts,
+            seed=seed,
+            sampling=sampling.value,
+            scale=scale,
+        )
+        results = run_and_record(run, folder, resume=resume, device=device, ledger=ledger)
         tracked_by = [tracker_named(name) for name in trackers or ()]
         for tracker in tracked_by:
             results = track(results, tracker)
-        resuming = stopping(lambda: _saved(run, runs_folder(out)))
-        with options.progress("rounds", run.task.n_rounds, quiet=as_json) as show, resuming:
-            for result in results:
-                show(result.n_done, _news(result))
+        result = _train("rounds", run, results, saved=lambda: _saved(run, folder), quiet=as_json)
         if run.attack.n_malicious and not alone:
-            _train_unattacked(run, runs_folder(out), device=device, quiet=as_json)
-        typed = typed_as(
-            task,
-            run,
-            numbers=counts,
-            settings=set_,
-            options={
-                "sampling": None if sampling is options.Sampling.UNIFORM else sampling.value,
-                "scale": None if scale == "cpu" else scale,
-                "out": None if out == Path("results") else out,
-            },
-        )
+            _train_unattacked(run, folder, device=device, quiet=as_json)
+        given = options.given_only(sampling, scale, out)
+        typed = typed_as(task, run, numbers=counts, settings=set_, options=given)
         conclusion = concluded_run(run, out, typed=typed)
         links = {tracker.title: tracker.where for tracker in tracked_by if tracker.where}
         if report is not None:
@@ -103,11 +101,11 @@ def run_command(
             write_run(run, out, report, links=links, conclusion=conclusion)
     if as_json:
         files = {} if report is None else {"report": str(report)}
-        told = {"conclusion": conclusion.as_dict(), "folder": str(runs_folder(out)), "links": links}
+        told = {"conclusion": conclusion.as_dict(), "folder": str(folder), "links": links}
         typer.echo(json.dumps(_as_dict(result) | told | files))
         return
     console = Console(highlight=False)
-    _show(run, result, runs_folder(out), console)
+    _show(run, result, folder, console)
     for title, where in links.items():
         typer.echo(f"{title}: {where}")
     if report is not None:
@@ -119,16 +117,30 @@ def run_command(
     show_conclusion(conclusion, console)
 
 
+def _train(
+    what: str,
+    run: "Run",
+    results: Iterator["Result"],
+    *,
+    saved: str | Callable[[], str],
+    quiet: bool,
+) -> "Result":
+    """Make the run round by round, and return its result."""
+    with options.progress(what, run.task.n_rounds, quiet=quiet) as show, stopping(saved):
+        for result in results:
+            show(result.n_done, _news(result))
+    return result
+
+
 def _train_unattacked(run: "Run", folder: Path, *, device: str, quiet: bool) -> None:
     """Make the same run with honest clients only, unless it is stored."""
     from ..lab.choices import unattacked
     from ..runs.recording import run_and_record
 
     twin, again = unattacked(run), same_command("--resume")
-    resuming = stopping(f"The training under attack is stored in {folder}. To finish the comparison: {again}")
-    with options.progress("rounds without attackers", twin.task.n_rounds, quiet=quiet) as show, resuming:
-        for result in run_and_record(twin, folder, device=device):
-            show(result.n_done, _news(result))
+    saved = f"The training under attack is stored in {folder}. To finish the comparison: {again}"
+    results = run_and_record(twin, folder, device=device)
+    _train("rounds without attackers", twin, results, saved=saved, quiet=quiet)
 
 
 def _saved(run: "Run", folder: Path) -> str:
