@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -15,12 +15,12 @@ from .._support.printable import printable
 from .._support.writable import check_writable_file, check_writable_folder
 from ..errors import InputError
 from . import options
+from .chosen import rule_and_watch
 from .next_round import step_after
 from .shown import Ending, errors_shown
 from .verdicts import show_conclusion
 
 if TYPE_CHECKING:
-    from ..core import Rule, Watch
     from ..files import Aggregated
     from ..report.next_steps import Step
 
@@ -104,7 +104,7 @@ def aggregate_command(
         if report is not None:
             own = {"the base": base, "the output": out, "the state": state, "the reference": reference}
             _check_report(report, clients, {**own, "the weights": weights})
-        chosen, watching = _chosen(rule, watch, options.settings(set_))
+        chosen, watching = rule_and_watch(rule, watch=watch, settings=options.settings(set_))
         with options.progress("percent", 100, quiet=as_json) as show, _told_once(as_json=as_json):
             said = aggregate_files(
                 clients,
@@ -214,45 +214,3 @@ def _tell(
             typer.echo(f"the report is in {printable(page, limit=LONG)}")
     if not as_json:
         show_conclusion(conclusion, Console(highlight=False))
-
-
-def _chosen(name: str, watch: bool, settings: dict[str, Any]) -> "tuple[Rule, Watch | None]":
-    """Return the rule of this name and, if asked for, the watch; each setting goes to the one that has it.
-
-    Of rules in front of each other, to all that have it, unless one is named: krum.n_malicious.
-    """
-    from .._support.lookup import nearest
-    from .._support.signatures import settings_of
-    from ..aggregators.naming import rule_called
-    from ..watching import factions
-
-    rules: list[Any] = [rule_called(name)]
-    while rules[-1].inner is not None:
-        rules.append(rules[-1].inner)
-    watching = factions if watch else None
-    chosen = [*rules, *([watching] if watching else [])]
-    owned = {one: [own for own in settings_of(one.function, one.role) if own != "rule"] for one in chosen}
-    paths = [(one.name, own) for one in chosen for own in owned[one]]
-    for key, value in settings.items():
-        found = [path for path in paths if key in (path[1], ".".join(path))]
-        if not found:
-            hint = nearest(key.rpartition(".")[2], [own for _, own in paths])
-            raise InputError(
-                f"no setting {key!r}; {hint}There are: {', '.join(map('.'.join, paths)) or 'none'}"
-            )
-        own = found[0][1]
-        owners = [owner for owner, _ in found]
-        if watching is not None and owners == [watching.name]:
-            watching = watching(**{own: value})
-        rules = [one(**{own: value}) if one.name in owners else one for one in rules]
-    rule = rules.pop()
-    while rules:
-        rule = rules.pop()(rule=rule)
-    if rule.missing:
-        number = f"--set {rule.missing[0]}=..."
-        if rule.missing[0].endswith("n_malicious"):
-            number = (
-                f"--set {rule.missing[0]}=2, if at most 2 of a round's clients attack; flame needs no number"
-            )
-        raise InputError(f"{rule.name} needs {', '.join(rule.missing)}: add {number}")
-    return rule, watching

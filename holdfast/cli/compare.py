@@ -3,7 +3,7 @@
 import json
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -55,9 +55,7 @@ def compare_command(
     as_json: options.Json = False,
 ) -> None:
     """Compare defences with and without an attack; stored runs are not repeated."""
-    names = [name.strip() for name in defences.split(",") if name.strip()]
-    if not names:
-        raise typer.BadParameter("name at least one", param_hint="--defences")
+    names = options.names("--defences", defences)
     with errors_shown():
         from ..comparing import compare
         from ..paper.experiment import runs_folder
@@ -65,12 +63,7 @@ def compare_command(
         options.check_report(report)
         check_writable_folder(runs_folder(out))
         counts = options.numbers(rounds, clients, per_round, malicious)
-        given = {
-            "watch": watch,
-            "sampling": None if sampling is options.Sampling.UNIFORM else sampling.value,
-            "scale": None if scale == "cpu" else scale,
-            "out": None if out == Path("results") else out,
-        }
+        given = {"watch": watch, **options.given_only(sampling, scale, out)}
         found = compare(
             task,
             attack,
@@ -90,15 +83,7 @@ def compare_command(
         )
         files = _files(found, out, report)
     if as_json:
-        told = {name: found.experiment["cells"][0][name] for name in ("task", "attack")}
-        told |= {
-            "seeds": found.seeds,
-            "baseline": found.baseline,
-            "files": files,
-            "standings": found.standings,
-            "conclusion": found.conclusion.as_dict(),
-        }
-        typer.echo(json.dumps(told, indent=2, default=str))
+        typer.echo(json.dumps(_as_dict(found, files), indent=2, default=str))
         return
     typer.echo(found.table())
     for file in files:
@@ -117,3 +102,16 @@ def _files(found: "Comparison", out: Path, report: Path | None) -> list[Path]:
     page = found.page(report or out / f"{found.experiment['name']}.html")
     named = {**found.document, "experiments": [{**found.experiment, "name": page.stem}]}
     return [page, *draw_curves(named, page.parent)]
+
+
+def _as_dict(found: "Comparison", files: list[Path]) -> dict[str, Any]:
+    cell = found.experiment["cells"][0]
+    return {
+        "task": cell["task"],
+        "attack": cell["attack"],
+        "seeds": found.seeds,
+        "baseline": found.baseline,
+        "files": files,
+        "standings": found.standings,
+        "conclusion": found.conclusion.as_dict(),
+    }

@@ -20,7 +20,17 @@ from ..lab.data.folders import VARIABLE
 if TYPE_CHECKING:
     from ..lab.choices import Numbers
 
-__all__ = ["Sampling", "check_page_name", "check_report", "counted_in", "numbers", "progress", "settings"]
+__all__ = [
+    "Sampling",
+    "check_page_name",
+    "check_report",
+    "counted_in",
+    "given_only",
+    "names",
+    "numbers",
+    "progress",
+    "settings",
+]
 
 #: How often progress is written where it is no bar.
 SECONDS = 30.0
@@ -132,6 +142,23 @@ def settings(pairs: list[str] | None) -> dict[str, Any]:
         return literal_settings(pairs or ())
     except InputError as error:
         raise typer.BadParameter(str(error), param_hint="--set") from None
+
+
+def names(option: str, given: str) -> list[str]:
+    """Return the names in a comma-separated list; raise a usage error if there are none."""
+    found = [name.strip() for name in given.split(",") if name.strip()]
+    if not found:
+        raise typer.BadParameter("name at least one", param_hint=option)
+    return found
+
+
+def given_only(sampling: Sampling, scale: str, out: Path) -> dict[str, Any]:
+    """Return these options by name, None where one has its default and need not be typed."""
+    return {
+        "sampling": None if sampling is Sampling.UNIFORM else sampling.value,
+        "scale": None if scale == "cpu" else scale,
+        "out": None if out == Path("results") else out,
+    }
 
 
 def numbers(

@@ -66,16 +66,13 @@ def probe_command(
     as_json: options.Json = False,
 ) -> None:
     """Train the clients of one round, and see how much of the attack every rule lets through."""
-    names = None if defences is None else [name.strip() for name in defences.split(",") if name.strip()]
-    if names == []:
-        raise typer.BadParameter("name at least one", param_hint="--defences")
+    names = None if defences is None else options.names("--defences", defences)
     with errors_shown():
         from ..comparing.probing import probe
         from ..paper.experiment import runs_folder
 
         _check_figure(figure)
         check_writable_folder(runs_folder(out))
-        choices: Any = {"sampling": sampling.value, "scale": scale, "seed": seed, "out": out}
         found = probe(
             task,
             attack,
@@ -86,8 +83,11 @@ def probe_command(
             draws=draws,
             settings=options.settings(set_),
             numbers=options.numbers(None, clients, per_round, malicious),
+            sampling=sampling.value,
+            scale=scale,
+            seed=seed,
+            out=out,
             progress=_steps_shown(quiet=as_json),
-            **choices,
         )
         if figure is not None:
             from ..report.plotting import save

@@ -2,17 +2,13 @@
 what it decides.
 """
 
-import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._support.counting import counted
-from .._support.ids import named
 from .._support.printable import printable
 from ..aggregators import fedavg
 from ..aggregators.outcome import in_form
@@ -22,24 +18,12 @@ from ..errors import InputError, NonFiniteError, TooFewClientsError
 from ..updates.counts import balanced_counts
 from ..updates.forms import BUFFERS
 from ..updates.layout import NotFiniteError, Unfit, widened
-from ..watching import N_HEARD, Watched
-from ..watching.verdicts import N_SEARCHED
+from .heeding import hearing, heeded, read_by
 from .measuring import measured
-from .outcomes import Apply, Defended, applied, rewound, start_kept, unchanged
-from .rehearsing import rehearse
+from .outcomes import Apply, Defended, applied, rewound, unchanged
 from .screening import Screened, capped, fitting
 
 __all__ = ["Defended", "defend", "defend_screened"]
-
-verdict_log = logging.getLogger("holdfast.verdicts")
-
-#: What an operator is told when so many clients have left, or were banned, that none is compared any more.
-BLIND = f"the watch looks for nobody any more: it needs {N_SEARCHED} clients, and fewer still take part"
-#: And in the place of a rewind where only updates are at hand.
-NO_MODEL = (
-    "clients who had a say before are expelled: take the model back to its start yourself. There is none"
-    " here; with base= or like= it goes back by itself"
-)
 
 
 def defend(
@@ -123,35 +107,19 @@ def defend_screened(
     bound = bind(rule)
     bound.check_complete()
     _check_callers(state, rng, pardoned, min_clients)
-    memory, drawn = state or Memory(), rng
-    if drawn is None and bound.needs("rng"):
-        drawn = np.random.default_rng()
-    if params is None and found.params and bound.needs("params"):
-        wide = found.rows.dtype
-        params = np.concatenate([widened(own.reshape(-1), wide) for own in found.params])
-    inputs = {"previous": memory.previous, "reference": reference, "rng": drawn, "params": params}
-    found, watched = (found, None) if watch is None else _watched(found, watch, memory, pardoned, rng)
+    memory = state or Memory()
+    inputs = {
+        "previous": memory.previous,
+        "reference": reference,
+        "rng": np.random.default_rng() if rng is None and bound.needs("rng") else rng,
+        "params": _flat_params(found) if params is None and bound.needs("params") else params,
+    }
+    found, watched = (found, None) if watch is None else read_by(watch, found, memory, pardoned, rng)
     if watched is None:
         return _ruled(bound, found, memory, inputs, min_clients, apply)
-    watched = _pardoning(watched, found, pardoned)
-    found = replace(found, notes=(*found.notes, *_mistaken_pardons(watched, pardoned)))
-    memory = replace(memory, watch=watched.state, start=start_kept(found, memory, watched))
-    if apply is None:
-        watched, found = _possible(watched, found, memory)
-    if watched.is_blind:
-        found = replace(found, notes=(*found.notes, BLIND))
-    for verdict in watched.verdicts.changed:
-        verdict_log.warning("%s", verdict)
+    found, watched, memory = heeded(found, watched, memory, pardoned, rewinds_here=apply is None)
     if watched.holds:
-        rehearse(bound)  # what is set wrongly is told of now, not after the hearing
-        bound.check_given({**inputs, "weights": found.weights, "clients": found.clients})
-        is_heard = len(found.clients) >= N_HEARD
-        why = "this is a hearing: nothing is applied until all were heard"
-        if not is_heard:
-            why += f", and fewer than {N_HEARD} clients at a time cannot be"
-        elif watched.n_left is not None:
-            why += f", for about {counted(watched.n_left, 'more round')}"
-        result = unchanged(bound, found, memory, why, apply, is_expected=is_heard)
+        result = hearing(bound, found, memory, inputs, watched.n_left, apply)
     elif watched.rewinds and memory.start is not None and apply is None:
         result = rewound(bound, found, memory)
     else:
@@ -161,53 +129,6 @@ def defend_screened(
         except TooFewClientsError as error:  # what was heard is remembered all the same
             result = unchanged(bound, left, memory, str(error), apply)
     return replace(result, verdicts=watched.verdicts)
-
-
-def _watched(
-    found: Screened,
-    watch: Watch,
-    memory: Memory,
-    pardoned: Collection[Any],
-    rng: np.random.Generator | None,
-) -> tuple[Screened, Watched | None]:
-    """Return the round without rows that the watch cannot read, and what it says of the others, if any."""
-    bound, own = bind(watch, "watch"), deepcopy(rng)  # so that a rule's noise is that without a watch
-    known = {"state": memory.watch, "pardoned": pardoned}
-    while found.clients:
-        try:
-            return found, bound.run(found.rows, clients=found.clients, rng=own, **known)
-        except NonFiniteError as error:
-            found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
-    return found, None
-
-
-def _pardoning(watched: Watched, found: Screened, pardoned: Collection[Any]) -> Watched:
-    """Return the same where those whom an operator has pardoned keep their say: suspected at most."""
-    names = {named(client) for client in pardoned}
-    if not names:
-        return watched
-    silenced = {row: why for row, why in watched.silenced.items() if named(found.clients[row]) not in names}
-    told = tuple(
-        replace(one, standing="suspected") if one.client in names and one.standing == "expelled" else one
-        for one in watched.verdicts
-    )
-    return replace(watched, silenced=silenced, verdicts=replace(watched.verdicts, clients=told))
-
-
-def _possible(watched: Watched, found: Screened, memory: Memory) -> tuple[Watched, Screened]:
-    """Return the same without a rewind where no model goes back: the caller is asked to do it instead."""
-    if not watched.rewinds or memory.start is not None:
-        return watched, found
-    stays = replace(watched, verdicts=replace(watched.verdicts, rewound=False))
-    return stays, replace(found, notes=(*found.notes, NO_MODEL))
-
-
-def _mistaken_pardons(watched: Watched, pardoned: Collection[Any]) -> tuple[str, ...]:
-    """Return a note on ids that look like a client's and are not: "3" is not 3."""
-    known = {one.client for one in watched.verdicts}
-    alike = {str(client): client for client in known}
-    wrong = [name for name in map(named, pardoned) if name not in known and str(name) in alike]
-    return tuple(f"pardoned holds {name!r}, and the client's id is {alike[str(name)]!r}" for name in wrong)
 
 
 def _ruled(
@@ -244,6 +165,14 @@ def _ruled(
             return unchanged(bound, found, memory, "the next model would not be finite", apply)
     few = f"{len(found.clients)} clients are usable, {min_clients} are needed"
     return unchanged(bound, found, memory, few if found.clients else "no usable update is left", apply)
+
+
+def _flat_params(found: Screened) -> Any:
+    """Return the server's own parameters as one flat array, where they are at hand."""
+    if not found.params:
+        return None
+    wide = found.rows.dtype
+    return np.concatenate([widened(own.reshape(-1), wide) for own in found.params])
 
 
 def _check_callers(state: Any, rng: Any, pardoned: Any, min_clients: Any) -> None:

@@ -17,7 +17,8 @@ from ..errors import InputError, NonFiniteError
 from ..updates.counts import capped_counts, examples_held
 from ..updates.forms import BUFFERS, Form, Tree
 from ..updates.layout import Layer, Layout, Unfit, all_finite
-from ..updates.rows import Rows, sent_by_clients
+from ..updates.rows import Rows
+from ..updates.sent import sent_by_clients
 
 __all__ = [
     "Screened",

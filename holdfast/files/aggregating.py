@@ -113,25 +113,25 @@ def aggregate_files(
     >>> print(said.diagnostics.dropped[0])
     client dan: cannot be opened: No such file or directory
     """
-    bound = bind(rule)
+    bound, sent, base, out = bind(rule), [Path(path) for path in clients], Path(base), Path(out)
+    weights, reference, state = _path(weights), _path(reference), _path(state)
     _check_inputs(bound, watch, reference, state)
-    sent, given = [Path(path) for path in clients], {"the base": base, "the output": out, "the state": state}
-    given |= {"the reference": reference, "the weights": weights, "the ledger": ledger}
-    check_roles(sent, {role: None if path is None else Path(path) for role, path in given.items()})
-    own = open_own(Path(base), name="the base")
-    check_output(Path(out), own)
+    given = {"the base": base, "the output": out, "the state": state, "the reference": reference}
+    check_roles(sent, {**given, "the weights": weights, "the ledger": _path(ledger)})
+    own = open_own(base, name="the base")
+    check_output(out, own)
     facts: dict[str, Any] = {"rule": str(bound), "watch": None if watch is None else str(watch)}
     with (
-        _remembering(None if state is None else Path(state)),
+        _remembering(state),
         booked(ledger, **facts) as book,
-        _room(Path(out), memory, workers, progress) as room,
+        _room(out, memory, workers, progress) as room,
         ExitStack() as written,
     ):
-        facts["model_before"] = book.hash_of(Path(base))
+        facts["model_before"] = book.hash_of(base)
         files = open_round(
             sent,
             own,
-            weights=None if weights is None else Path(weights),
+            weights=weights,
             only=only,
             buffers=buffers,
             are_updates=are_updates,
@@ -141,8 +141,8 @@ def aggregate_files(
         defended = defend_screened(
             book.without_banned(files.screened),
             bound,
-            state=None if state is None else load_memory(Path(state), bound, room),
-            reference=None if reference is None else files.update_of(Path(reference)),
+            state=None if state is None else load_memory(state, bound, room),
+            reference=None if reference is None else files.update_of(reference),
             rng=round_rng(seed, own) if bound.needs("rng") or watch else None,
             params=files.params() if bound.needs("params") else None,
             watch=watch,
@@ -153,20 +153,23 @@ def aggregate_files(
         )
         said, verdicts = defended.diagnostics, defended.verdicts
         if state is not None and (said.aggregated or verdicts):
-            save_memory(Path(state), bound, defended.state)  # if this fails, the model is not written either
+            save_memory(state, bound, defended.state)  # if this fails, the model is not written either
         written.close()  # the model has its name now
-        counts = files.screened.weights
         book.write(
             said,
             verdicts,
             asked=client_names(sent),
-            examples=None if counts is None else dict(zip(files.screened.clients, counts, strict=True)),
-            model_after=book.hash_of(Path(out)),
+            examples=files.examples,
+            model_after=book.hash_of(out),
             **facts,
         )
     if verdicts is None:
         return Aggregated(said)
     return Aggregated(said, replace(verdicts, rewound=False), wants_rewind=verdicts.rewound)
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 @contextmanager

@@ -37,6 +37,12 @@ class OpenRound:
     trained: tuple[str, ...]  # tensors that the rule aggregates, in order
     screened: Screened
 
+    @property
+    def examples(self) -> dict[Any, float] | None:
+        """The number of examples per client, where the round has them."""
+        counts = self.screened.weights
+        return None if counts is None else dict(zip(self.screened.clients, counts, strict=True))
+
     def steps(self, update: Array | None) -> dict[str, Array]:
         """Return what a flat update adds to each tensor; without one, nothing."""
         if update is None:

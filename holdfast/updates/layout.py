@@ -28,7 +28,6 @@ __all__ = [
     "Unfit",
     "all_finite",
     "is_numbers",
-    "layers_of",
     "moved",
     "narrowed",
     "widened",
@@ -133,8 +132,9 @@ class Layout:
     @classmethod
     def of(cls, given: Any, *, name: str = "update") -> "Layout":
         """Return the form of what the server holds; `name` is what an error calls it."""
+        is_single = not isinstance(given, list | tuple) or is_numbers(given)
         try:
-            layers, _, is_single = layers_of(given)
+            layers = tuple(_read(layer)[0] for layer in ([given] if is_single else given))
         except Unfit as reason:
             raise InputError(f"{name}: {reason}") from None
         layout = cls(layers, is_single)
@@ -229,13 +229,6 @@ def all_finite(values: Array) -> bool:
     flat = values.reshape(-1)
     pieces = (flat[at : at + PIECE] for at in range(0, flat.size, PIECE))
     return all(bool(np.isfinite(_floats(piece)).all()) for piece in pieces)
-
-
-def layers_of(given: Any) -> tuple[tuple[Layer, ...], tuple[Array, ...], bool]:
-    """Return the layers' forms, their numbers, and whether it was a single array; Unfit if it is neither."""
-    is_single = not isinstance(given, list | tuple) or is_numbers(given)
-    read = [_read(layer) for layer in ([given] if is_single else given)]
-    return tuple(layer for layer, _ in read), tuple(values for _, values in read), is_single
 
 
 def _read(given: Any) -> tuple[Layer, Array]:

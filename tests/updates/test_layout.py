@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from holdfast import InputError
-from holdfast.updates.layout import Layout, Unfit, layers_of, widened
+from holdfast.updates.layout import Layout, Unfit, widened
 
 
 def test_a_layout_restores_what_it_flattens():
@@ -49,5 +49,5 @@ def test_nothing_a_client_sends_raises_anything_but_unfit(sent):
 
 
 def test_a_single_array_and_a_list_of_one_are_told_apart():
-    assert layers_of(np.ones(2))[2]
-    assert not layers_of([np.ones(2)])[2]
+    assert Layout.of(np.ones(2)).is_single
+    assert not Layout.of([np.ones(2)]).is_single
