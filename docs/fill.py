@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from filling import findings, lists, network, watched
-from filling.probes import doses_figure, network_figure, probe_text
+from filling.probes import network_figure, probe_text
 from front import front_text, write_front
 
 from holdfast.paper.evidence import evidence
@@ -104,5 +104,4 @@ if __name__ == "__main__":
     write_front(document)
     draw_figures(document, ROOT / "docs" / "figures")
     save(network_figure(), ROOT / "docs" / "figures" / "probe-network.png")
-    save(doses_figure(), ROOT / "docs" / "figures" / "probe-network-later.png")
     save(network.rounds_figure(), ROOT / "docs" / "figures" / "paper-network.png")

@@ -9,7 +9,6 @@ from holdfast.lab import TASKS
 from holdfast.lab.presets import PAPER_NETWORK
 from holdfast.paper.experiment import runs_folder
 from holdfast.paper.studies.store import list_studies, studies_folder
-from holdfast.report.leak_figure import leak_figure
 from holdfast.report.plotting import BENIGN, MALICIOUS, MUTED, new_figure, with_grid
 from holdfast.runs.results import list_results
 
@@ -62,17 +61,6 @@ def network_text() -> str:
 
 
 def network_figure() -> Any:
-    """Return leak against gain in the paper's own network, at the start."""
-    found = _in_the_network()[0]
-    points = {
-        _short(rule["rule"]): [(one["leak"], one["gain"]) for one in rule["draws"]] for rule in found["rules"]
-    }
-    share = found["n_attackers"][0] / found["n_clients"]
-    title = "ResNet-18, edge case: one round from a warm start"
-    return leak_figure(points, share=share, title=title)
-
-
-def doses_figure() -> Any:
     """Return the dose of every rule in the paper's own network, before and in a training under attack."""
     found = _in_the_network()
     first, *_ = found.values()
@@ -91,7 +79,7 @@ def doses_figure() -> Any:
         axes.hlines(heights, low, high, color=colour, lw=1, alpha=0.6)
         axes.plot(middle, heights, "o", color=colour, ms=5, label=_when(n_rounds))
     axes.set_yticks(range(len(rules)), [_short(rule) for rule in rules])
-    axes.set_xlim(left=0)
+    axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
     axes.set_xlabel("dose: median of five draws of clients, and the range of all five")
     with_grid(axes)
     axes.legend(loc="lower right", fontsize=8, frameon=False)
