@@ -1,6 +1,6 @@
 """Rules by their names: one alone, or several that work in front of each other."""
 
-from .._support.lookup import offered
+from .._support.lookup import nearest
 from ..core import Rule
 from ..errors import InputError
 
@@ -19,7 +19,9 @@ def rule_called(name: str) -> Rule:
     known = aggregators.__all__
     wanted = first.replace("-", "_")
     if wanted not in known:
-        raise InputError(f"there is no rule {first!r}{offered(wanted, known)}")
+        raise InputError(
+            f"there is no rule {first!r}; {nearest(wanted, known)}'holdfast list defences' shows all"
+        )
     found: Rule = getattr(aggregators, wanted)
     if not plus:
         return found

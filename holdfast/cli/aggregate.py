@@ -74,7 +74,9 @@ def aggregate_command(
     ] = False,
     report: Annotated[
         Path | None,
-        typer.Option(help="Also measure every client; write this JSON file and an HTML page beside it."),
+        typer.Option(
+            help="Also measure every client; write this JSON file, and an HTML page of the same name."
+        ),
     ] = None,
     workers: Annotated[
         str | None,
@@ -185,10 +187,11 @@ def _check_report(report: Path, clients: list[Path], own: dict[str, Path | None]
     """Raise, before any work is done, if the report could not be written or would replace something else."""
     from ..files.paths import check_roles
     from ..report import check_installed
-    from ..report.pages import page_beside
+    from ..report.pages import round_paths
 
     check_installed("jinja2")
-    check_roles(clients, {**own, "the report": report, "the report's page": page_beside(report)})
+    document, page = round_paths(report)
+    check_roles(clients, {**own, "the report": document, "the report's page": page})
     check_writable_file(report)
 
 

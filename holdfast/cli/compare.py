@@ -28,8 +28,9 @@ def compare_command(
         str,
         typer.Option(
             "--defences",
-            show_default="fedavg, trimmed_mean and invariant",
-            help="Comma-separated defences, each RULE or WATCH+RULE.",
+            show_default=False,
+            help="Comma-separated defences, each RULE or WATCH+RULE; by default fedavg, trimmed_mean and"
+            " invariant.",
         ),
     ] = "fedavg,trimmed_mean,invariant",
     watch: options.Watch = None,

@@ -20,8 +20,8 @@ app = typer.Typer(help="Check the theory, and draw its figures.", cls=Commands, 
 
 @app.command()
 def check(
-    samples: Annotated[int, typer.Option(help="Number of coordinates per simulation.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    samples: Annotated[int, typer.Option(min=1, help="Number of coordinates per simulation.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Run the rules on simulated gradients, and compare what they do with every formula."""

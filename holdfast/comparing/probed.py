@@ -90,12 +90,14 @@ class Probed:
         if found.attack_success is not None:
             before += f" and ASR {found.attack_success:.1%}"
         several = f" Means of {n_draws} draws of clients (lowest to highest)." if n_draws > 1 else ""
+        masked = any(one["kept_fraction"] for one in self.standings)
+        kept = " Kept: the share of the model's numbers that a mask lets through." if masked else ""
         failed = [one for one in self.standings if one["reason"]]
         return (
             "Leak: how much of the attack gets through; plain averaging leaks the attackers' share, here"
             f" {attackers} of {found.n_clients} clients. Gain: how much of the honest step survives. Dose:"
-            " how much attack there is to an honest step; below plain averaging's, a rule selects. Kept:"
-            " the share of the model's numbers that a mask lets through. Acc: clean inputs answered"
+            " how much attack there is to an honest step; below plain averaging's, a rule selects."
+            f"{kept} Acc: clean inputs answered"
             " correctly, and ASR: inputs with the backdoor that get the attackers' label, right after the"
             f" step; before it, {before}.{several}"
             + "".join(f" {one['defence']} could not run: {one['reason'].rstrip('.')}." for one in failed)

@@ -4,12 +4,12 @@
 at what the server's mask lets pass.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from .._support.counting import whole_share
-from .._support.lookup import offered
+from .._support.lookup import listed_by, nearest
 from ..core import bind
 from ..errors import InputError
 from .attack_parts import ATTACKS, BACKDOORS, MALICIOUS, POISON
@@ -49,12 +49,22 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None, own: 
         attack = Attack(name, n_malicious, poison_fraction=POISON.get(base, 0.5))
     for part in others:
         if part not in known:
-            names = [*(() if own is None else own.attacks), *known]
-            raise InputError(
-                f"no attack {part!r} on {task.name}{offered(part, ['none', *names])}; join several with +"
-            )
+            raise InputError(f"no attack {part!r} on {task.name}{_offered(part, known, own)}")
         attack = _with_part(attack, known[part], task)
     return attack
+
+
+def _offered(part: str, known: Iterable[str], own: Own | None) -> str:
+    """Return the end of the message that there is no attack, or part of one, of this name on a task."""
+    if part == "none":
+        return ": it stands alone, and others join with +"
+    owned = [] if own is None else [own.full_name(held) for held in own.attacks]
+    backdoors = {name for held in BACKDOORS.values() for name in held}
+    shown = listed_by("attacks", len({"none", *ATTACKS, *backdoors}), own=own.where if own and owned else "")
+    if part in backdoors:
+        return f", only on {', '.join(base for base, held in BACKDOORS.items() if part in held)}; {shown}"
+    hint = nearest(part, [*owned, "none", *known])
+    return f"; {hint}{shown}" + ("" if hint else ". Join several with +")
 
 
 def _with_part(attack: Attack, part: Mapping[str, Any], task: Task) -> Attack:

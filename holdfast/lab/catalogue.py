@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -10,13 +10,15 @@ from .. import aggregators
 from ..core import Bound, bind
 from .attack_names import attack_named
 from .attack_parts import ATTACKS, BACKDOORS, POISON
+from .attacks import hiding
 from .choices import NUMBERS, numbers_of
-from .defence_names import CLIENT_SIDE, SERVER_SIDE, WATCHES, defence_named
+from .defence_names import CLIENT_SIDE, FRONTS, SERVER_SIDE, WATCHES, defence_named
+from .gists import GISTS
 from .own import Own
 from .scenario import Attack, Task
 from .tasks import TASKS, base_name
 
-__all__ = ["KINDS", "Choice", "Kind", "list_choices"]
+__all__ = ["GROUPS", "KINDS", "Choice", "Kind", "list_choices"]
 
 Kind = Literal["tasks", "attacks", "defences", "watches"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -36,19 +38,39 @@ CONDUCT = {
     "whitewash": "Attackers whom the server expels come back under new ids.",
 }
 
+#: What there is among attacks and among defences.
+ATTACK_GROUPS: Mapping[str, str] = {
+    "backdoor": "backdoors",
+    "train": "ways to train",
+    "crafts": "ways to change the updates",
+    "hiding": "ways to hide",
+    "conduct": "ways to behave",
+}
+DEFENCE_GROUPS: Mapping[str, str] = {
+    "rule": "rules",
+    "front": "rules in front of another, as in nnm+krum",
+    "clients": "ways in which honest clients train, as in flip+krum",
+    "server": "ways in which the server trains after each round, as in csft+krum",
+}
+#: In which order they are shown.
+GROUPS = ("", *ATTACK_GROUPS.values(), *DEFENCE_GROUPS.values())
+
 
 @dataclass(frozen=True)
 class Choice:
-    """A name, what is behind it in one sentence, and its settings with their defaults."""
+    """A name, what is behind it in one sentence and in a few words, and its settings with their defaults."""
 
     name: str
     what: str
     settings: dict[str, Any]
     tasks: tuple[str, ...] = ()  # the tasks it is for; empty: for all
     paper: str = ""  # where it was published, if it was
+    gist: str = ""  # by default the sentence
+    group: str = ""  # what it is one of, among those of its kind
 
     def __post_init__(self) -> None:
         """Write out a setting that is a function, such as the rule behind another."""
+        object.__setattr__(self, "gist", self.gist or self.what)
         written = {
             name: repr(value) if isinstance(value, Bound) else value for name, value in self.settings.items()
         }
@@ -65,11 +87,14 @@ def list_choices(kind: Kind, *, own: Own | None = None) -> list[Choice]:
     """
     if own is not None:
         return list(_owned(kind, own))
+    found: Iterable[Choice]
     if kind == "tasks":
-        return [_task(task) for task in TASKS.values()]
-    if kind == "watches":
-        return [Choice(name, _sentence(watch), dict(watch.settings)) for name, watch in WATCHES.items()]
-    return list(_attacks() if kind == "attacks" else _defences())
+        found = map(_task, TASKS.values())
+    elif kind == "watches":
+        found = (Choice(name, _sentence(watch), dict(watch.settings)) for name, watch in WATCHES.items())
+    else:
+        found = _attacks() if kind == "attacks" else _defences()
+    return [replace(entry, gist=GISTS[kind].get(entry.name, entry.what)) for entry in found]
 
 
 def _owned(kind: Kind, own: Own) -> Iterator[Choice]:
@@ -113,17 +138,21 @@ def _attacks() -> Iterator[Choice]:
         tasks = tuple(task for task in TASKS if base_name(task) == base)
         for name, backdoor in backdoors.items():
             settings, paper = _of_backdoor(base, backdoor), _paper(backdoor.function)
-            yield Choice(name, _sentence(backdoor.function), settings, tasks, paper)
+            yield Choice(
+                name, _sentence(backdoor.function), settings, tasks, paper, group=ATTACK_GROUPS["backdoor"]
+            )
     for name in ATTACKS:
         attacks = [attack_named(name, task) for task in TASKS.values()]
         by_task = [[*([attack.train] if attack.train else []), *attack.crafts] for attack in attacks]
         if name in CONDUCT:
             numbers = [field for field in ATTACKS[name] if field in NUMBERS["attack"]]
             own = [{field: getattr(attack, field) for field in numbers} for attack in attacks]
-            yield Choice(name, CONDUCT[name], _shared(own))
+            yield Choice(name, CONDUCT[name], _shared(own), group=ATTACK_GROUPS["conduct"])
         else:
             first, settings = by_task[0][0].function, _shared(map(_named_settings, by_task))
-            yield Choice(name, _sentence(first), settings, paper=_paper(first))
+            way = "hiding" if first.__module__ == hiding.__name__ else "crafts"
+            group = ATTACK_GROUPS["train" if "train" in ATTACKS[name] else way]
+            yield Choice(name, _sentence(first), settings, paper=_paper(first), group=group)
 
 
 def _named_settings(functions: list[Bound[Any]]) -> dict[str, Any]:
@@ -152,7 +181,8 @@ def _defences() -> Iterator[Choice]:
         required = {setting: FROM_THE_RUN.get(setting, "must be set") for setting in rule.missing}
         settings = {**dict(rule.settings), **required}
         settings |= _exceptions(name, settings)
-        yield Choice(name, _sentence(rule), settings, paper=_paper(rule))
+        group = DEFENCE_GROUPS["front" if name in FRONTS else "rule"]
+        yield Choice(name, _sentence(rule), settings, paper=_paper(rule), group=group)
     for name, train in {**CLIENT_SIDE, **SERVER_SIDE}.items():
         # Who makes examples makes them in numbers, not in text.
         is_any = not bind(train, "training").needs("span")
@@ -161,7 +191,8 @@ def _defences() -> Iterator[Choice]:
         by_task = [[defence.train or defence.after, defence.predict] for defence in defences]
         shared = _shared(map(_named_settings, by_task))
         limits = () if is_any else tuple(task.name for task in tasks)
-        yield Choice(name, _sentence(train), shared, limits, _paper(train))
+        group = DEFENCE_GROUPS["clients" if name in CLIENT_SIDE else "server"]
+        yield Choice(name, _sentence(train), shared, limits, _paper(train), group=group)
 
 
 def _exceptions(name: str, settings: dict[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import aggregators
 from .._support.counting import whole_share
-from .._support.lookup import offered
+from .._support.lookup import listed_by, nearest
 from .._support.signatures import is_in_front
 from ..aggregators.invariant import PUBLISHED
 from ..core import Rule, Watch, bind
@@ -93,11 +93,13 @@ def _watch(name: str, own: Own | None) -> tuple[str, Watch]:
     if plain not in known:
         owned = {} if own is None else own.rules
         fronts = [*(one for one, rule in owned.items() if is_in_front(rule.function, "rule")), *FRONTS]
-        raise InputError(
-            f"no watch {name!r}{offered(name, known, near=[*known, *fronts])}. A defence has at most one,"
-            f" before its rule: factions+invariant. Between them, {', '.join(fronts)} may work in front of"
-            " the rule: factions+nnm+invariant"
+        hint = nearest(name, [*known, *fronts])
+        shown = listed_by("watches", len(WATCHES), own=own.where if own and own.watches else "")
+        form = (
+            ". A defence has at most one, before its rule: factions+invariant. Between them,"
+            f" {', '.join(fronts)} may work in front of the rule: factions+nnm+invariant"
         )
+        raise InputError(f"no watch {name!r}; {hint}{shown}{'' if hint else form}")
     named = plain if own is None or plain in WATCHES else own.full_name(plain)
     return named, known[plain]
 
@@ -170,9 +172,10 @@ def _ruled(name: str, task: Task, attack: Attack, own: Own | None) -> Defence:
     if name in WATCHES:
         raise InputError(f"{name} is a watch, which needs a rule beside it: {name}+fedavg, for example")
     if name not in aggregators.__all__:
-        owned = () if own is None else map(own.full_name, (*own.rules, *own.defences))
-        known = [*owned, *aggregators.__all__, *CLIENT_SIDE, *SERVER_SIDE]
-        raise InputError(f"no defence {name!r}{offered(name, known)}")
+        owned = [] if own is None else [own.full_name(held) for held in (*own.rules, *own.defences)]
+        ours = [*aggregators.__all__, *CLIENT_SIDE, *SERVER_SIDE]
+        shown = listed_by("defences", len(ours), own=own.where if own and owned else "")
+        raise InputError(f"no defence {name!r}; {nearest(name, [*owned, *ours])}{shown}")
     settings: dict[str, Any] = {**_expected(task, attack)}
     base = base_name(task.name)
     if name == "sign_sgd" and base == "phishing":

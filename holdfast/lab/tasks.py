@@ -6,7 +6,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from .._support.lookup import offered
+from .._support.lookup import listed_by, nearest
 from ..errors import InputError
 from .data import (
     cifar10,
@@ -185,7 +185,7 @@ def task_named(name: str, *, scale: str = "cpu") -> Task:
     (20, 2)
     """
     if name not in TASKS:
-        raise InputError(f"no task {name!r}{offered(name, TASKS)}")
+        raise InputError(f"no task {name!r}; {nearest(name, TASKS)}{listed_by('tasks', len(TASKS))}")
     if scale not in SCALES:
         raise InputError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}")
     own = SCALED.get((name, scale)) or SCALED.get((base_name(name), scale), {})

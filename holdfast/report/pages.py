@@ -17,7 +17,7 @@ from .overview import accused_rows, conclude_evidence, heat_maps
 from .tables import cells_by_row, has_more_rounds, lost_rounds
 from .worst import HEADS, worst_rows
 
-__all__ = ["demo_page", "page_beside", "results_page", "round_page", "write_round"]
+__all__ = ["demo_page", "results_page", "round_page", "round_paths", "write_round"]
 
 Document = Mapping[str, Any]
 
@@ -147,20 +147,21 @@ def _guarantee(diagnostics: Document) -> str | None:
     return Diagnostics(diagnostics["rule"], tuple(diagnostics["clients"]), **told).guarantee
 
 
-def page_beside(path: Path) -> Path:
-    """Return where the page of a round goes whose document is written to a path.
+def round_paths(path: Path) -> tuple[Path, Path]:
+    """Return where the document of a round goes, and where its page: either may have been named.
 
-    >>> page_beside(Path("round.json")).name
-    'round.html'
+    >>> [path.name for path in round_paths(Path("round.html"))]
+    ['round.json', 'round.html']
     """
-    return path.with_suffix(".html" if path.suffix != ".html" else ".page.html")
+    is_page = path.suffix.lower() in (".html", ".htm")
+    return (path.with_suffix(".json"), path) if is_page else (path, path.with_suffix(".html"))
 
 
 def write_round(document: Document, path: Path) -> Path:
     """Write the document of a round as JSON, and its page beside it; return where the page is."""
-    page = page_beside(path)
+    document_path, page = round_paths(path)
     rendered = round_page(document)
-    write_whole(path, json.dumps({"holdfast": __version__, **document}, indent=1).encode())
+    write_whole(document_path, json.dumps({"holdfast": __version__, **document}, indent=1).encode())
     write_whole(page, rendered.encode())
     return page
 

@@ -396,3 +396,26 @@ def test_an_interrupted_round_leaves_the_output_as_it_was(round_, monkeypatch):
     done = run("aggregate", *clients, "--base", at, "--out", folder / "next")
     assert done.exit_code == 130
     assert done.stderr == f"Interrupted. Nothing was written: {folder / 'next'} is as it was.\n"
+
+
+def test_a_report_that_is_named_like_a_page_is_the_page_and_its_json_lies_beside_it(round_):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    folder, _, _, at, clients = round_
+    done = run(
+        "aggregate", *clients, "--base", at, "--out", folder / "next", "--report", folder / "round.html"
+    )
+    assert f"the report is in {folder / 'round.html'}" in done.output.replace("\n", "")
+    assert "<html" in (folder / "round.html").read_text(encoding="utf-8")
+    assert "diagnostics" in json.loads((folder / "round.json").read_text())
+
+
+def test_json_beside_a_page_replaces_no_other_file_of_the_round(round_):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    folder, _, _, at, clients = round_
+    counts = folder / "round.json"
+    counts.write_text("{}")
+    files = ("--base", at, "--out", folder / "next", "--weights", counts, "--report", folder / "round.html")
+    done = run("aggregate", *clients, *files)
+    assert done.exit_code == 1
+    assert "the weights and the report are the same path" in done.output.replace("\n", " ")
+    assert counts.read_text() == "{}"

@@ -33,6 +33,12 @@ def test_plain_averaging_fails_and_exits_with_three():
         (["kurm"], "no rule 'kurm'; did you mean 'krum'?"),
         (["nowhere.py:mine"], "no file nowhere.py"),
         (["median", "--set", "tau=0.6"], "median has no setting 'tau'"),
+        (
+            ["invariant", "--set", "tau=7"],
+            "tau, the agreement of signs a coordinate needs, must be in [0, 1]",
+        ),
+        (["trimmed_mean", "--set", "alpha=no"], "alpha"),
+        (["nnm+krum", "--set", "n_malicious=-1"], "n_malicious must be a whole number of at least 0; got -1"),
     ],
 )
 def test_a_rule_that_is_not_there_is_one_line(words, said):

@@ -8,6 +8,7 @@ from holdfast import aggregators
 from holdfast.core import ROLES
 from holdfast.lab import CLIENT_SIDE, SERVER_SIDE
 from holdfast.lab.catalogue import BY_TASK
+from holdfast.lab.gists import GISTS
 
 from .test_run import holdfast
 
@@ -82,18 +83,90 @@ def test_every_watch_is_listed_with_settings_that_can_be_set():
 
 
 @pytest.mark.parametrize("kind", ["tasks", "attacks", "defences", "watches"])
-def test_the_table_has_a_line_for_each_and_an_example(kind):
-    output = holdfast("list", kind).output
-    for entry in list_choices(kind):
+def test_the_details_have_every_setting_and_paper_and_an_example(kind):
+    entries = list_choices(kind)
+    output = holdfast("list", kind, *(entry["name"] for entry in entries)).output
+    for entry in entries:
         assert f" {entry['name']} " in output
         assert all(f"{name} = " in output for name in entry["settings"])
         assert entry["paper"] in output
     assert "For example: holdfast run" in output
 
 
+@pytest.mark.parametrize("kind", ["tasks", "attacks", "defences", "watches"])
+def test_a_list_has_one_line_per_name_and_says_how_to_see_more(kind):
+    *lines, last = holdfast("list", kind).stdout.rstrip().splitlines()
+    assert last == f"Settings, tasks and papers: holdfast list {kind} NAME"
+    rows = [line for line in lines if line.startswith("  ")]
+    names = dict.fromkeys(entry["name"] for entry in list_choices(kind))
+    assert sorted(row.split()[0] for row in rows) == sorted(names)
+    assert all(entry["gist"] in "".join(rows) for entry in list_choices(kind))
+
+
+@pytest.mark.parametrize("kind", ["tasks", "attacks", "defences", "watches"])
+def test_the_few_words_about_each_name_fit_on_its_line(kind):
+    assert set(GISTS[kind]) == {entry["name"] for entry in list_choices(kind)}
+    longest = 78 - max(len(name) for name in GISTS[kind])
+    assert {name: gist for name, gist in GISTS[kind].items() if len(gist) > longest - 2} == {}
+
+
+def test_a_list_is_grouped_and_says_which_tasks_an_entry_is_for():
+    attacks = "\n".join(map(str.rstrip, holdfast("list", "attacks").stdout.splitlines()))
+    heads = ["Backdoors", "Ways to train", "Ways to change the updates", "Ways to hide", "Ways to behave"]
+    assert [line for line in attacks.splitlines() if line in heads] == heads
+    assert "; on digits, fashion-mnist, cifar10\n" in attacks
+    assert "labelled wrongly; not on cifar10-semantic, flower-fmnist, fdcr-cifar10\n" in attacks
+    assert "by SGD; not on twitter" in holdfast("list", "defences").stdout
+
+
+def test_the_details_of_several_names_are_shown_in_their_order_joined_or_not():
+    told = json.loads(holdfast("list", "attacks", "pgd+edge-case", "collude", "--json").stdout)
+    names = [entry["name"] for entry in told]
+    assert list(dict.fromkeys(names)) == ["pgd", "edge-case", "collude"]
+    assert {task for entry in told for task in entry["tasks"]} >= {"phishing", "digits", "twitter"}
+    (entry,) = json.loads(holdfast("list", "defences", "krum-trimmed-mean", "--json").stdout)
+    assert entry["name"] == "krum_trimmed_mean"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("attacks", "edgecase"),
+            "'edgecase'; did you mean 'edge-case'? 'holdfast list attacks' shows all 39\n",
+        ),
+        (("defences", "foo"), "no defence 'foo'; 'holdfast list defences' shows all 41\n"),
+        (("watches", "faction"), "no watch 'faction'; did you mean 'factions'?"),
+        (("defences", "factions+krum"), "one of the watches, see 'holdfast list watches factions'"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_what_was_meant(words, said):
+    done = holdfast("list", *words)
+    assert done.exit_code == 1
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["tasks", "attacks", "defences", "watches"])
+def test_the_example_under_an_entry_can_be_run(kind):
+    from holdfast.cli.listing_shown import _example
+    from holdfast.lab.catalogue import list_choices
+    from holdfast.lab.choices import build_run
+
+    for entry in list_choices(kind):
+        words = _example(kind, entry).split()[2:]
+        given = dict(zip(words[1::2], words[2::2], strict=True))
+        setting, _, value = given.get("--set", "").partition("=")
+        build_run(
+            words[0],
+            attack=given.get("--attack", "edge-case" if entry.name in ("phishing", "digits") else "none"),
+            defence=given.get("--defence", "fedavg"),
+            settings={setting: json.loads(value)} if setting else {},
+        )
+
+
 def test_without_a_kind_every_name_of_every_kind_is_listed_once():
     output = holdfast("list").output
-    names = re.findall(r"[\w-]+(?=,| *$)", output.partition("With settings")[0], re.M)
+    names = re.findall(r"[\w-]+(?=,| *$)", output.partition("For example: ")[0], re.M)
     told = json.loads(holdfast("list", "--json").stdout)
     assert list(told) == ["tasks", "attacks", "defences", "watches"]
     for kind, entries in told.items():

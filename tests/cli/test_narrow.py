@@ -34,8 +34,17 @@ def test_a_list_fits_and_has_every_name_whole(kind):
         assert f" {choice.name} " in text
 
 
+@pytest.mark.parametrize("kind", ["tasks", "attacks", "defences", "watches"])
+def test_the_details_of_all_entries_fit_and_have_every_name_whole(kind):
+    names = [choice.name for choice in list_choices(kind)]
+    text = shown("list", kind, *names)
+    assert too_wide(text.rpartition("For example: ")[0]) == []
+    for name in names:
+        assert f" {name} " in text
+
+
 def test_the_list_of_all_names_fits():
-    assert too_wide(shown("list").partition("With settings")[0]) == []
+    assert too_wide(shown("list").partition("For example: ")[0]) == []
 
 
 def test_the_list_of_data_sets_fits_and_has_every_name_and_address_whole(tmp_path, monkeypatch):

@@ -33,6 +33,7 @@ def test_rules_stand_side_by_side_on_one_round(tmp_path):
     assert f"{document['records'][1]['leak']:.3f}" in shown.stdout
     assert f"{document['records'][1]['dose']:.3f}" in shown.stdout
     assert len(list((tmp_path / "studies").iterdir())) == 1
+    assert "Kept: " not in shown.stdout  # where no rule has a mask, there is no such column
 
 
 def test_a_figure_is_drawn_where_it_is_asked_for(tmp_path):

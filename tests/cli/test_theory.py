@@ -35,8 +35,14 @@ def test_check_fails_where_a_formula_is_wrong(monkeypatch):
 
 def test_bad_samples_are_refused():
     result = run("check", "--samples", "0")
-    assert result.exit_code == 1
-    assert "n_samples must be a whole number of at least 1; got 0" in result.output
+    assert result.exit_code == 2
+    assert "Invalid value for '--samples': 0 is not in the range x>=1" in result.output
+
+
+def test_a_bad_seed_is_refused():
+    result = run("check", "--seed", "-1")
+    assert result.exit_code == 2
+    assert "Invalid value for '--seed': -1 is not in the range x>=0" in result.output
 
 
 @pytest.mark.slow

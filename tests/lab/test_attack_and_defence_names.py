@@ -120,21 +120,40 @@ def test_ways_to_hide_join_with_each_other():
     [
         (
             lambda: task_named("fishing"),
-            "no task 'fishing'; did you mean 'phishing'. There are: phishing, digits",
+            r"no task 'fishing'; did you mean 'phishing'\? 'holdfast list tasks' shows all 15$",
         ),
         (
             lambda: attack_named("edgecase", PHISHING),
-            "no attack 'edgecase' on phishing; did you mean 'edge-case'",
+            r"'edgecase' on phishing; did you mean 'edge-case'\? 'holdfast list attacks' shows all 39$",
         ),
         (lambda: attack_named("edge-case+colude", PHISHING), "no attack 'colude' .* did you mean 'collude'"),
         (lambda: attack_named("edge-case+", PHISHING), "no attack ''"),
+        (
+            lambda: attack_named("edge-case,collude", PHISHING),
+            r"phishing; 'holdfast list attacks' shows all 39\. Join several with \+$",
+        ),
+        (
+            lambda: attack_named("a3fl", PHISHING),
+            "no attack 'a3fl' on phishing, only on digits, fashion-mnist, cifar10; 'holdfast list attacks'",
+        ),
+        (
+            lambda: defence_named("floo", PHISHING, Attack()),
+            r"no defence 'floo'; did you mean 'flood'\? 'holdfast list defences' shows all 41$",
+        ),
+        (
+            lambda: defence_named("foo", PHISHING, Attack()),
+            "no defence 'foo'; 'holdfast list defences' shows all 41$",
+        ),
         (lambda: attack_named("edge-case+distributed", PHISHING), "one backdoor; .* names two"),
         (lambda: attack_named("pgd+constrain-and-scale", PHISHING), "train in one way; .* names two"),
-        (lambda: attack_named("edge-case", replace(PHISHING, name="mine")), "no attack 'edge-case' on mine"),
+        (
+            lambda: attack_named("edge-case", replace(PHISHING, name="mine")),
+            "'edge-case' on mine, only on phishing, digits",
+        ),
         (lambda: defence_named("krumm", PHISHING, Attack()), "no defence 'krumm'; did you mean 'krum'"),
         (
             lambda: defence_named("faction+median", PHISHING, Attack()),
-            "no watch 'faction'; did you mean 'factions'.*before its rule: factions",
+            r"no watch 'faction'; did you mean 'factions'\? 'holdfast list watches' shows the only one$",
         ),
         (lambda: defence_named("factions+medain", PHISHING, Attack()), "no defence 'medain'"),
         (lambda: defence_named("factions+factions+median", PHISHING, Attack()), "has at most one"),

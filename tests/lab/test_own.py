@@ -148,7 +148,7 @@ def test_what_is_edited_while_a_notebook_runs_counts(written):
         ("", {"attack": None}, "holds no attack; name one with --attack"),
         ("a = Attack('a', 1); b = Attack('b', 1)", {"attack": None}, "holds 2 attacks: a, b; name one"),
         ("corner = Attack('c', 1)", {"attack": "cornre"}, "no attack 'cornre' .* did you mean 'corner'"),
-        ("corner = Attack('c', 1)", {"attack": "none+corner"}, "no attack 'none' on tiny"),
+        ("corner = Attack('c', 1)", {"attack": "none+corner"}, "no attack 'none' on tiny: it stands alone"),
         ("mine = invariant(tau=0.1)", {"defence": "mien"}, "no defence 'mien'; did you mean 'mine'"),
         ("krum = invariant(tau=0.1)", {"defence": "krum"}, r"in .*\.py and in holdfast: write \w+\.krum"),
         ("", {"scale": "smoke"}, "the scale 'smoke' is for the tasks that come with holdfast"),

@@ -10,13 +10,14 @@ import numpy as np
 
 from ..._support.printable import printable
 from ...core import Aggregate, Rule, bind
+from ...errors import InputError, TooFewClientsError
 from .averaging import plain_averaging
 from .certificate import Certificate, Clause, failed
 from .conduct import form, honest_step, ids, order, scale, settings
 from .growth import memory, time_growth
 from .remembering import repeats
 from .resistance import collusion, hostile_rows, one_client, weights
-from .rounds import Undecided
+from .rounds import Undecided, crowd
 
 __all__ = ["Certificate", "Clause", "check"]
 
@@ -54,8 +55,32 @@ def check(rule: Rule | Callable[..., Aggregate], *, timed: bool = True) -> Certi
     bound = bind(rule)
     bound.check_complete()
     with _quiet():
+        _check_settings(bound)
         clauses = [_found(name, judge, bound) for name, judge in CONTRACT.items() if timed or name != "time"]
     return Certificate(repr(bound), tuple(clauses))
+
+
+def _check_settings(rule: Rule) -> None:
+    """Raise if a rule of ours refuses one of its settings on a plain round: that says nothing about the rule.
+
+    Others have not seen a round yet when the first clause begins.
+    """
+    behind: Any = rule
+    while behind is not None:
+        if behind.function.__module__.partition(".")[0] != __name__.partition(".")[0]:
+            return
+        behind = behind.inner
+    sent = crowd()
+    inputs = {name: value for name, value in sent.inputs().items() if rule.needs(name)}
+    try:
+        rule.run(sent.rows, **inputs)
+    except TooFewClientsError:
+        return
+    except InputError as error:
+        if any(str(error).startswith(f"{name}{end}") for name, _ in rule.settings for end in (" ", ",")):
+            raise
+    except Exception:  # what the clauses are there to find
+        return
 
 
 def _found(name: str, judge: Callable[[Rule], Clause], rule: Rule) -> Clause:

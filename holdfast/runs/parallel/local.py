@@ -39,7 +39,7 @@ def make_locally(
     pool = ProcessPoolExecutor(n_workers, context, _start_worker, (lifeline, to_us, context.Lock()))
     last: dict[str, Step] = {}
     try:
-        with _script_left_alone(runs):
+        with _script_left_alone(runs), _interrupts_held():
             futures = [pool.submit(_make, run, folder, device) for run in runs]
         for future in futures:
             future.add_done_callback(lambda _: end.send(None))
@@ -78,6 +78,19 @@ def _script_left_alone(runs: Sequence[Run]) -> Iterator[None]:
         yield
     finally:
         script.update(told)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Keep Ctrl-C from new workers, which would end with a traceback while they import; ours comes after."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows, where processes inherit no such mask
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_worker(lifeline: "Connection[Any, Any]", news: "Connection[Any, Any]", lock: Any) -> None:

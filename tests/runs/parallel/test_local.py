@@ -82,6 +82,19 @@ def test_workers_end_with_a_parent_that_is_killed_even_within_a_round(tmp_path):
     pytest.fail("the worker continues")
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks into /proc")
+def test_an_interrupt_is_for_the_parent_alone_from_a_workers_first_moment_on(tmp_path):
+    news = make_runs([tiny_run(n_rounds=100_000)], tmp_path, n_workers=1)
+    next(news)
+    (worker,) = multiprocessing.active_children()
+    status = Path(f"/proc/{worker.pid}/status").read_text()
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    news.close()
+    (blocked,) = [line.split()[1] for line in status.splitlines() if line.startswith("SigBlk")]
+    assert int(blocked, 16) & (1 << (signal.SIGINT - 1))  # inherited: set before its first import
+    assert signal.SIGINT not in held
+
+
 def is_alive(pid):
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
