@@ -125,8 +125,14 @@ def _in_folder(path: Path, folder: int, terms: Terms) -> Read:
     if len(indices) == 1:
         return _indexed(path, indices[0], folder, terms)
     files = [name for name in names if name.endswith(".safetensors")]
-    if indices or len(files) != 1:
-        raise Unfit(f"is a folder with {len(indices)} indices and {len(files)} safetensors files, not one")
+    if len(files) > 1 and not indices:
+        raise Unfit(
+            f"is a folder of {len(files)} safetensors files and no index that makes them one model; if each is"
+            " a client's, name the files"
+        )
+    if indices or not files:
+        what = f"{len(indices)} indices" if indices else "no safetensors file"
+        raise Unfit(f"is a folder with {what}, not one model")
     return [_file(path / files[0], files[0], folder, terms)], None, ""
 
 

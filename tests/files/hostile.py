@@ -248,7 +248,17 @@ def a_device(path):
 def an_empty_folder(path):
     path.unlink()
     path.mkdir()
-    return "is a folder with 0 indices and 0 safetensors files, not one"
+    return "is a folder with no safetensors file, not one model"
+
+
+@hostile
+def a_folder_of_several_models(path):
+    content = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+    for name in ("ann", "bob"):
+        (path / f"{name}.safetensors").write_bytes(content)
+    return "is a folder of 2 safetensors files and no index that makes them one model"
 
 
 @hostile
