@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -19,7 +18,7 @@ from ..data import Dataset
 from ..lazy_torch import Tensor, nn, torch
 from ..models import build_network
 from ..scenario import Attack, Run, Task
-from ..training.schedule import Kept, Shard, schedule
+from ..training.schedule import FEW, Kept, Shard, schedule, trains_on_one
 from .checking import (
     as_backdoor,
     as_dataset,
@@ -35,10 +34,6 @@ __all__ = ["Examples", "World", "build_world", "join_examples", "load", "load_on
 
 Array = NDArray[Any]
 Examples = tuple[Tensor, Tensor]
-
-#: From so many examples on, a batch that a BatchNorm sees one number of each of is one among others: from a
-#: trained ResNet-18, a last batch of two makes a client's update 170 times as long, one of three three times.
-FEW = 8
 
 #: What a stream of random numbers is for. Never reorder: the number is part of every result.
 PURPOSES = (
@@ -128,17 +123,8 @@ class World:
 
     @cached_property
     def smallest_batch(self) -> int:
-        """The fewest examples in a batch: one, or `FEW` where a BatchNorm sees one number of each.
-
-        Two numbers look the same to it whatever they are, and its gradient is then many times too long.
-        """
-        model = copy.deepcopy(self.model).train()
-        try:
-            with torch.no_grad():
-                model(self.x[:1])
-        except ValueError:
-            return max(2, min(FEW, self.run.task.batch_size))
-        return 1
+        """The fewest examples in a batch: one, or `FEW` where a BatchNorm sees one number of each."""
+        return 1 if trains_on_one(self.model, self.x) else max(2, min(FEW, self.run.task.batch_size))
 
     @cached_property
     def minority_test(self) -> Array | None:
