@@ -249,3 +249,12 @@ def test_what_cannot_be_trained_on_the_examples_is_refused(made, needed):
 
     with pytest.raises(InputError, match=needed):
         first_round(replace(TOY, model=mine))
+
+
+def test_an_error_in_a_network_of_ones_own_is_told_with_its_place():
+    class Mine(Squeezed):
+        def forward(self, x):
+            raise KeyError("gone")
+
+    with pytest.raises(InputError, match=r"KeyError: 'gone', in forward \(test_inputs\.py, line \d+\)"):
+        first_round(replace(TOY, model=Mine))

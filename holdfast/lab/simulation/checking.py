@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._support.counting import check_whole
+from ..._support.faults import fault_in_own_code
 from ...errors import InputError
 from ..attacks import Backdoor
 from ..data import Dataset
@@ -128,7 +129,7 @@ def check_outputs(run: Run, model: nn.Module, data: Dataset) -> None:
         with torch.no_grad():
             scores = copy.deepcopy(model).eval()(torch.from_numpy(data.x_test[:2]).to(device))
     except Exception as error:  # whatever a network may raise
-        said = " ".join(f"{type(error).__name__}: {error}".split())
+        said = fault_in_own_code(error) or " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(
             f"the network cannot take examples of the shape {data.x_test.shape[1:]}: {said}"
         ) from error
