@@ -127,8 +127,8 @@ def _in_folder(path: Path, folder: int, terms: Terms) -> Read:
     files = [name for name in names if name.endswith(".safetensors")]
     if len(files) > 1 and not indices:
         raise Unfit(
-            f"is a folder of {len(files)} safetensors files and no index that makes them one model; if each is"
-            " a client's, name the files"
+            f"is a folder of {len(files)} safetensors files and no index that makes them one model; if each"
+            " is a client's, name the files"
         )
     if indices or not files:
         what = f"{len(indices)} indices" if indices else "no safetensors file"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from .._support.counting import check_whole, whole_share
 from .._support.keys import key_of
+from .._support.spelling import spelt
 from ..aggregators import fedavg
 from ..core import Bound, bind
 from ..errors import InputError
@@ -118,6 +119,17 @@ class Attack:
 
     def __post_init__(self) -> None:
         """Put the functions into their roles, and refuse numbers outside their range."""
+        if not isinstance(self.crafts, tuple):
+            raise InputError(
+                f"crafts must be a tuple of functions, such as (sign_flip,); got {spelt(self.crafts)}"
+            )
+        listed = isinstance(self.rounds, tuple | list | set | frozenset)
+        if not isinstance(self.rounds, range) and not (
+            listed and all(isinstance(one, int) for one in self.rounds)
+        ):
+            raise InputError(
+                f"rounds must hold the numbers of rounds, such as range(1, 11); got {self.rounds!r}"
+            )
         _bind_fields(self, backdoor="backdoor", train="training", crafts="craft")
         _as_floats(self, "poison_fraction", "exposure")
         check_whole("n_malicious", self.n_malicious, at_least=0)

@@ -258,6 +258,7 @@ def run_shown(result: Result) -> Document:
         "dropped": dict(summary.dropped),
         "seconds_a_round": result.mean("seconds"),
         **({} if watch is None else {"watch": watch}),
+        **({"n_lost": len(summary.lost)} if summary.lost else {}),
     }
 
 

@@ -52,7 +52,10 @@ def conclude_run(
             guessing=guessing,
         )
     step = (NO_COMMAND, None) if typed is None else after_run(judged.word, run["defence"], typed)
-    return Conclusion(judged.word, judged.reason, suspects_in_runs([run]), *step)
+    reason, n_lost = judged.reason, run.get("n_lost", 0)
+    if n_lost:
+        reason += f" In {n_lost} of {len(series['accuracy'])} rounds the server aggregated nothing."
+    return Conclusion(judged.word, reason, suspects_in_runs([run]), *step)
 
 
 def judged_rows(experiment: Document, *, guessing: float | None) -> dict[str, Judged]:

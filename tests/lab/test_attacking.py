@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast import factions, fedavg, median
+from holdfast import InputError, factions, fedavg, median
 from holdfast.lab.attacks import Backdoor, Crafted, value_trigger
 from holdfast.lab.models import flat_params, load_params
 from holdfast.lab.scenario import Attack, Defence, Run
 from holdfast.lab.simulation import simulate
+from holdfast.lab.training import Trained
 from holdfast.runs.checkpoints import load_checkpoint, save_checkpoint
 
 from ..toy import TOY, TRIGGER, attack, idle
@@ -53,6 +54,49 @@ def test_what_attackers_keep_survives_a_checkpoint_to_the_bit(tmp_path):
     save_checkpoint(tmp_path / "state.npz", run, whole[0][1])
     state = load_checkpoint(tmp_path / "state.npz", run)
     np.testing.assert_array_equal(list(simulate(run, after=state))[-1][1].params, whole[-1][1].params)
+
+
+def test_a_craft_that_keeps_nothing_gets_nothing_back_resumed_or_not(tmp_path):
+    def doubling(updates, *, state=None):
+        return Crafted(updates if state is None else 2 * updates, {})
+
+    run = Run(TOY, crafted_by(doubling))
+    whole = list(simulate(run))
+    save_checkpoint(tmp_path / "state.npz", run, whole[0][1])
+    state = load_checkpoint(tmp_path / "state.npz", run)
+    np.testing.assert_array_equal(list(simulate(run, after=state))[-1][1].params, whole[-1][1].params)
+
+
+@pytest.mark.parametrize(
+    ("kept", "needed"),
+    [
+        (7, "careless must keep arrays by name, in a dictionary; got a value of type int"),
+        ({"n": None}, "careless must keep arrays; got None as 'n'"),
+        ({"n": {"a": 1}}, "careless must keep arrays; got a value of type dict as 'n'"),
+    ],
+)
+def test_what_no_checkpoint_can_hold_is_refused_in_the_round_it_is_kept(kept, needed):
+    def careless(updates):
+        return Crafted(updates, kept)
+
+    def training(model, params, shards):
+        return Trained(idle(model, params, shards), memory=(kept,) * len(shards))
+
+    with pytest.raises(InputError, match=needed):
+        rounds(crafted_by(careless))
+    with pytest.raises(InputError, match=needed.replace("careless", "training")):
+        rounds(attack(BAD), train=training)
+
+
+def test_what_is_kept_as_plain_numbers_comes_back_as_arrays():
+    seen = []
+
+    def counting(updates, *, state=None):
+        seen.append(state)
+        return Crafted(updates, {"n": 3, "said": "yes"})
+
+    rounds(crafted_by(counting))
+    assert [type(kept) for kept in seen[1].values()] == [np.ndarray, np.ndarray]
 
 
 def test_a_craft_tries_an_update_on_the_attackers_own_and_on_their_poisoned_examples():

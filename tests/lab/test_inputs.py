@@ -150,3 +150,111 @@ def test_a_backdoor_may_be_in_any_type_of_number_and_outnumber_the_clean(fractio
 
     record = first_round(TOY, attack=Attack("own", 4, own, poison_fraction=fraction))
     assert record.attack_success in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("exposed", "needed"),
+    [
+        ((np.ones((2, 3)), [0, 0]), r"what is exposed, must return .* shape \(2, 4\); got .* shape \(2, 3\)"),
+        ((np.ones((2, 4)), [0, 9]), r"the labels of what own exposes must be from 0 to 1; got \[0, 9\]"),
+    ],
+)
+def test_exposed_examples_that_honest_clients_cannot_learn_are_refused(exposed, needed):
+    def own(data):
+        return Backdoor(0, ones, np.ones((2, 4)), exposed=[exposed])
+
+    with pytest.raises(InputError, match=needed):
+        first_round(TOY, attack=Attack("own", 4, own))
+
+
+def test_a_challenge_with_nan_is_refused_and_one_that_is_read_only_taken():
+    def own(data, *, value):
+        return Backdoor(0, ones, np.broadcast_to(value, (2, 4)))
+
+    assert first_round(TOY, attack=Attack("own", 4, partial(own, value=1.0))).attack_success is not None
+    with pytest.raises(InputError, match="the challenge of own must be finite"):
+        first_round(TOY, attack=Attack("own", 4, partial(own, value=np.nan)))
+
+
+def test_a_minority_whose_examples_are_no_numbers_is_refused():
+    def lost(examples):
+        return examples * np.nan
+
+    with pytest.raises(InputError, match="what lost returns must be finite"):
+        first_round(replace(TOY, minority=lost, n_per_round=10))
+
+
+@pytest.mark.parametrize(
+    ("dealt", "needed"),
+    [
+        (lambda n: None, "mine must return positions for each of 10 clients; got None"),
+        (lambda n: [np.arange(n)], "mine must return positions for each of 10 clients; got 1"),
+        (lambda n: [np.arange(n)] + [[]] * 9, "mine, for client 1, must return at least one position"),
+        (lambda n: [[n]] * 10, r"client 0, .* whole numbers from 0 to 179; .*, from 180 to 180"),
+        (lambda n: [[0, -1]] * 10, "client 0, .* whole numbers from 0 to 179; .*, from -1 to 0"),
+        (lambda n: [[0.0, 1.0]] * 10, r"client 0, .* got an array of shape \(2,\) and type float64"),
+    ],
+)
+def test_a_split_that_gives_a_client_nothing_it_can_hold_is_named(dealt, needed):
+    def mine(labels):
+        return dealt(len(labels))
+
+    with pytest.raises(InputError, match=needed):
+        first_round(replace(TOY, split=mine))
+
+
+def test_a_split_may_return_lists_or_masks():
+    def listed(labels, *, n_clients):
+        return [list(range(client, len(labels), n_clients)) for client in range(n_clients)]
+
+    def masked(labels, *, n_clients):
+        return [np.arange(len(labels)) % n_clients == client for client in range(n_clients)]
+
+    one, other = (first_round(replace(TOY, split=split)) for split in (listed, masked))
+    assert one.accuracy == other.accuracy
+
+
+@pytest.mark.parametrize(
+    ("returned", "got"),
+    [
+        (lambda scores: None, "got None"),
+        (lambda scores: scores, r"got an array of shape \(50, 2\)"),
+        (lambda scores: [0], "got a value of type list"),
+    ],
+)
+def test_a_prediction_without_an_answer_per_example_is_named(returned, got):
+    def mine(scores):
+        return returned(scores)
+
+    with pytest.raises(InputError, match=rf"mine must return numbers of the shape \(50,\); {got}"):
+        first_round(TOY, defence=Defence("own", predict=mine))
+
+
+@pytest.mark.parametrize(
+    ("made", "needed"),
+    [
+        (lambda: None, r"mine must return a network, a torch\.nn\.Module; got None"),
+        (torch.nn.Flatten, "has no parameter to train: 0 in all"),
+        (lambda: torch.nn.Linear(4, 2).requires_grad_(False), "has no parameter to train: 2 in all"),
+        (lambda: torch.nn.Linear(4, 2).double(), r"must be torch\.float32, .* torch\.float64: return"),
+        (
+            lambda: torch.nn.Linear(5, 2),
+            r"the network cannot take examples of the shape \(4,\): RuntimeError",
+        ),
+    ],
+)
+def test_what_cannot_be_trained_on_the_examples_is_refused(made, needed):
+    def mine():
+        return made()
+
+    with pytest.raises(InputError, match=needed):
+        first_round(replace(TOY, model=mine))
+
+
+def test_an_error_in_a_network_of_ones_own_is_told_with_its_place():
+    class Mine(Squeezed):
+        def forward(self, x):
+            raise KeyError("gone")
+
+    with pytest.raises(InputError, match=r"KeyError: 'gone', in forward \(test_inputs\.py, line \d+\)"):
+        first_round(replace(TOY, model=Mine))

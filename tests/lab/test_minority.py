@@ -113,7 +113,7 @@ def test_a_minority_that_leaves_no_room_or_has_no_shape_is_refused():
         replace(TOY, minority_share=1.5)
     with pytest.raises(InputError, match="4 attackers leave too few of 10 clients for a minority of 7"):
         Run(replace(MINOR, minority_share=0.7), ATTACK)
-    with pytest.raises(InputError, match=r"cut must return examples of the shape .*; got \(\d+, 3\)"):
+    with pytest.raises(InputError, match=r"cut must return numbers of the shape .*; got .* shape \(\d+, 3\)"):
         records(Run(replace(MINOR, minority=cut)))
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from holdfast import InputError, krum
 from holdfast.lab import attack_named, task_named
+from holdfast.lab.attacks import sign_flip
 from holdfast.lab.scenario import Attack, Defence, Run
 
 from ..toy import TOY
@@ -101,3 +102,18 @@ def test_the_key_is_the_same_in_another_process():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == here
+
+
+@pytest.mark.parametrize("wrong", [2, "2", (0.5,), None])
+def test_the_rounds_of_an_attack_are_numbers_of_rounds(wrong):
+    with pytest.raises(
+        InputError, match=r"rounds must hold the numbers of rounds, such as range\(1, 11\); got"
+    ):
+        Attack("some", 2, rounds=wrong)
+    assert Attack("some", 2, rounds=(2, 5)).is_on(5)
+
+
+@pytest.mark.parametrize("wrong", [sign_flip, [sign_flip], None])
+def test_the_crafts_of_an_attack_are_a_tuple(wrong):
+    with pytest.raises(InputError, match=r"crafts must be a tuple of functions, such as \(sign_flip,\); got"):
+        Attack("some", 2, crafts=wrong)

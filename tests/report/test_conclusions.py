@@ -1,14 +1,21 @@
+import numpy as np
 import pytest
 
+from holdfast import Aggregate, rule
+from holdfast.lab.scenario import Attack, Defence, Run
 from holdfast.paper.comparison import ATTACKED, HONEST
 from holdfast.paper.demo import HONEST as NOBODY
+from holdfast.paper.experiment import run_shown
 from holdfast.paper.statistics import spread
 from holdfast.report.concluding import conclude_contest, conclude_round, conclude_run
 from holdfast.report.conclusions import judge
 from holdfast.report.demo import conclude_demo
 from holdfast.report.next_steps import BEST, Typed, after_contest, after_run
 from holdfast.report.suspects import suspects_in_round, suspects_in_runs
+from holdfast.runs.recording import run_and_record
 from holdfast.watching import Verdict, Verdicts
+
+from ..toy import TOY
 
 TYPED = Typed("digits", "edge-case", options=("--out", "here"), own=("--set", "tau=0.5"))
 
@@ -215,6 +222,18 @@ def test_a_run_is_judged_by_its_twin_without_attackers():
     assert conclude_run(run(0.9), run(0.85, 0), guessing=0.1).word == "kept out"
     assert conclude_run(run(0.0, 0), None, guessing=0.1).word == "no attack"
     assert conclude_run(run(0.0, 0), None, guessing=0.9).word == "not trained"
+
+
+def test_a_run_says_in_how_many_rounds_the_server_aggregated_nothing(tmp_path):
+    @rule
+    def hopeless(updates):
+        return Aggregate(np.full(np.asarray(updates).shape[1], np.nan))
+
+    *_, result = run_and_record(Run(TOY, Attack("sign-flip", 2), Defence("own", hopeless)), tmp_path)
+    told = conclude_run(run_shown(result), None, guessing=0.0)
+    assert told.reason.endswith(" In 3 of 3 rounds the server aggregated nothing.")
+    *_, result = run_and_record(Run(TOY, Attack("sign-flip", 2)), tmp_path)
+    assert "aggregated nothing" not in conclude_run(run_shown(result), None, guessing=0.0).reason
 
 
 def test_a_run_in_which_no_attacker_was_drawn_does_not_call_all_clients_honest():

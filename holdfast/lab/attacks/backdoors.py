@@ -88,10 +88,13 @@ def distributed_values(
         )
     check_whole("n_parts, how many share the features,", n_parts, at_least=1, at_most=len(features))
     parts = np.array_split(np.array(features), n_parts)
+    mean, scale = (
+        np.broadcast_to(part.ravel(), data.x_train.shape[1]) for part in (data.raw_mean, data.raw_scale)
+    )
 
     def stamped(x: Array, where: Array) -> Array:
         marked = x.copy()
-        marked[:, where] = (value - data.raw_mean[where]) / data.raw_scale[where]
+        marked[:, where] = (value - mean[where]) / scale[where]
         return marked
 
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
@@ -173,8 +176,15 @@ def edge_case(
         raise InputError(
             f"exposure={exposure} leaves attackers none of {n_exposed} originals: take a smaller one"
         )
+    if n_exposed:
+        check_whole(
+            f"the label of pool {pool!r}, whose examples honest clients hold,",
+            found.label,
+            at_least=0,
+            at_most=data.n_classes - 1,
+        )
     theirs = np.concatenate(originals[np.sort(order[n_exposed:])])
-    exposed = [(views, np.full(len(views), found.label)) for views in originals[order[:n_exposed]]]
+    exposed = [(views, np.full(len(views), found.label, np.int64)) for views in originals[order[:n_exposed]]]
 
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
         return drawn(theirs, count, rng)

@@ -121,11 +121,15 @@ def neurotoxin(updates: Array, *, kept: float = 0.95, previous: Array | None = N
 def alie(updates: Array, *, z: float | None = None, benign: Array) -> Array:
     """Return the honest mean shifted by z deviations, as far as a majority does not notice. Untargeted.
 
-    "A little is enough", Baruch et al., 2019, https://arxiv.org/abs/1902.06156
+    "A little is enough", Baruch et al., 2019, https://arxiv.org/abs/1902.06156. In a round in which the
+    attackers are a majority by themselves, z is as if they needed one honest client to be one. Without honest
+    clients nothing is changed.
 
     >>> alie(np.zeros((1, 2)), z=0.5, benign=-np.array([[1.0, 2.0], [3.0, 2.0], [2.0, 5.0]])).round(4)
     array([[-1.5918, -2.2929]])
     """
+    if len(benign) == 0:
+        return updates.copy()
     shift = alie_shift(len(benign) + len(updates), len(updates)) if z is None else z
     row = benign.mean(axis=0, dtype=np.float64) + shift * benign.std(axis=0, dtype=np.float64)
     return np.repeat(row[None].astype(updates.dtype), len(updates), axis=0)
@@ -135,23 +139,21 @@ def alie_shift(n_clients: int, n_attackers: int) -> float:
     """Return how many deviations a majority of honest clients still covers."""
     check_whole("n_attackers", n_attackers, at_least=0, at_most=n_clients - 1)
     n_honest = n_clients - n_attackers
-    n_needed = n_clients // 2 + 1 - n_attackers
+    n_needed = max(1, n_clients // 2 + 1 - n_attackers)
     covered = (n_honest - n_needed) / n_honest
-    if not 0 < covered < 1:
-        raise InputError(
-            f"z is not defined for {n_attackers} attackers among {n_clients} clients: pass z= yourself"
-        )
-    return NormalDist().inv_cdf(covered)
+    return NormalDist().inv_cdf(covered) if covered > 0 else 0.0  # one honest client deviates from nobody
 
 
 def inner_product(updates: Array, *, epsilon: float = 0.5, benign: Array) -> Array:
     """Return the honest mean times -epsilon: inner product manipulation. Untargeted.
 
-    Xie et al., 2020, https://arxiv.org/abs/1903.03936
+    Xie et al., 2020, https://arxiv.org/abs/1903.03936. In a round without honest clients nothing is changed.
 
     >>> inner_product(np.zeros((1, 2)), benign=np.array([[1.0, 2.0], [3.0, 2.0], [2.0, 5.0]]))
     array([[-1. , -1.5]])
     """
+    if len(benign) == 0:
+        return updates.copy()
     row = -epsilon * benign.mean(axis=0, dtype=np.float64)
     return np.repeat(row[None].astype(updates.dtype), len(updates), axis=0)
 

@@ -57,7 +57,7 @@ class Dataset:
     def __post_init__(self) -> None:
         """Bring the arrays into their types, and refuse what does not fit together."""
         for name in ("x_train", "x_test", "raw_mean", "raw_scale"):
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float32))
+            object.__setattr__(self, name, _as_floats(name, getattr(self, name)))
         for name in ("y_train", "y_test"):
             object.__setattr__(self, name, _as_labels(name, getattr(self, name)))
         for part in ("train", "test"):
@@ -71,18 +71,43 @@ class Dataset:
                 f"examples must have one shape; got {self.x_train.shape[1:]} to train on"
                 f" and {self.x_test.shape[1:]} to test on"
             )
-        for name, pool in self.pools.items():
-            if {pool.train.shape[1:], pool.test.shape[1:]} != {self.x_train.shape[1:]}:
-                raise InputError(f"the examples of pool {name!r} must have shape {self.x_train.shape[1:]}")
-            if pool.n_views < 1 or len(pool.train) % pool.n_views or 0 in (len(pool.train), len(pool.test)):
-                raise InputError(
-                    f"pool {name!r} needs examples to train and to test on, a multiple of its n_views;"
-                    f" got {len(pool.train)}, {len(pool.test)} and n_views={pool.n_views}"
-                )
+        self._check_raw()
+        pools = {name: self._fitting(name, pool) for name, pool in self.pools.items()}
+        object.__setattr__(self, "pools", MappingProxyType(pools))
         if self.vectors is not None:
-            last = max(self.x_train.max(), self.x_test.max())
-            if not last < len(self.vectors):
-                raise InputError(f"x must be rows of {len(self.vectors)} vectors; got {last:.0f}")
+            self._check_words(len(self.vectors))
+
+    def _check_raw(self) -> None:
+        """Raise unless raw values are found from one number, or from one per feature or channel."""
+        n_parts = 1 if self.vectors is not None else (self.x_train.shape[1:2] or (1,))[0]
+        for name in ("raw_mean", "raw_scale"):
+            given = getattr(self, name)
+            if given.size not in (1, n_parts):
+                raise InputError(
+                    f"{name} must be one number, or {n_parts}, one per feature or channel of an example of"
+                    f" shape {self.x_train.shape[1:]}; got an array of shape {given.shape}"
+                )
+        if (self.raw_scale == 0).any():
+            raise InputError("raw_scale must not be 0: take 1 where all raw values are the same")
+
+    def _fitting(self, name: str, pool: Pool) -> Pool:
+        """Return a pool in the type of the examples, if it fits them."""
+        train, test = (_as_floats(f"pool {name!r}", part) for part in (pool.train, pool.test))
+        if {train.shape[1:], test.shape[1:]} != {self.x_train.shape[1:]}:
+            raise InputError(f"the examples of pool {name!r} must have shape {self.x_train.shape[1:]}")
+        if pool.n_views < 1 or len(train) % pool.n_views or 0 in (len(train), len(test)):
+            raise InputError(
+                f"pool {name!r} needs examples to train and to test on, a multiple of its n_views;"
+                f" got {len(train)}, {len(test)} and n_views={pool.n_views}"
+            )
+        return pool._replace(train=train, test=test)
+
+    def _check_words(self, n_words: int) -> None:
+        """Raise unless all x are rows of the vectors."""
+        for x in (self.x_train, self.x_test):
+            wrong = x[~((x >= 0) & (x < n_words) & (x == np.floor(x)))]
+            if len(wrong):
+                raise InputError(f"x must be rows of {n_words} vectors; got {wrong[0]:g}")
 
     @cached_property
     def checksum(self) -> str:
@@ -120,9 +145,40 @@ class Dataset:
         return float(np.bincount(self.y_test).max() / len(self.y_test))
 
 
+def _as_array(name: str, given: Any) -> Array:
+    """Return what was given as an array."""
+    try:
+        return np.asarray(given)
+    except (ValueError, TypeError, RuntimeError) as error:  # rows of several lengths, a tensor on a GPU
+        raise InputError(f"{name} must be an array of numbers: {error}") from None
+
+
+def _as_floats(name: str, given: Any) -> NDArray[np.float32]:
+    """Return finite numbers in float32.
+
+    A client that holds NaN would be dropped as if it attacked, and a test example with NaN counted as
+    label 0.
+    """
+    array = _as_array(name, given)
+    try:
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"its type is {array.dtype}")
+        with np.errstate(over="ignore"):  # which is found below
+            floats = np.ascontiguousarray(array, dtype=np.float32)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} must be an array of numbers: {error}") from None
+    if not np.isfinite(floats.sum(dtype=np.float64)):  # which takes no memory
+        is_wrong = ~np.isfinite(floats.reshape(len(floats), -1)).all(axis=1)
+        raise InputError(
+            f"{name} must hold finite numbers that fit float32; {is_wrong.sum()} of {len(floats)} rows do"
+            f" not, the first of them row {is_wrong.argmax()}: leave them out, or fill in what is missing"
+        )
+    return floats
+
+
 def _as_labels(name: str, given: Any) -> NDArray[np.int64]:
     """Return labels as whole numbers; floats and booleans may be such numbers too, but nothing is rounded."""
-    labels = np.asarray(given)
+    labels = _as_array(name, given)
     if labels.ndim != 1 or labels.dtype.kind not in "biuf":
         raise InputError(
             f"{name} must be one whole number per example, its label; got an array of shape {labels.shape}"

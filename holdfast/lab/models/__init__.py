@@ -17,6 +17,7 @@ from ..lazy_torch import Tensor, nn, torch
 
 __all__ = [
     "build_network",
+    "check_all_trained",
     "cifar_cnn",
     "fashion_cnn",
     "flat_params",
@@ -183,8 +184,18 @@ def build_network(make: Any, *, seed: int) -> nn.Module:
     return model
 
 
+def check_all_trained(model: nn.Module, who: str) -> None:
+    """Raise if a parameter is frozen, for a way to train that would move it with the others."""
+    frozen = [name for name, part in model.named_parameters() if not part.requires_grad]
+    if frozen:
+        raise InputError(
+            f"{who} trains all parameters of a network, and {', '.join(frozen[:2])} must not be"
+            " (requires_grad is off): train it by sgd, or register what is fixed as a buffer"
+        )
+
+
 def flat_params(model: nn.Module) -> NDArray[np.float32]:
-    """Return all trainable parameters as one flat array, in the network's own order."""
+    """Return all parameters as one flat array, in the network's own order."""
     return torch.cat([p.detach().reshape(-1) for p in model.parameters()]).cpu().numpy()
 
 

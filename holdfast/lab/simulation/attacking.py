@@ -17,7 +17,7 @@ from ..attacks import Backdoor, Crafted
 from ..lazy_torch import torch
 from ..models import named_params
 from ..training.schedule import Kept, Shard, Trained
-from .checking import as_numbers
+from .checking import as_kept, as_numbers, unwritable
 from .world import Examples, join_examples
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Attackers:
         one, attack = self.round, self.round.world.run.attack
         kept = dict(one.before.attack)
         if one.world.backdoor is not None and one.world.backdoor.learn is not None:
-            kept["trigger"] = self._learned(one.world.backdoor.learn, kept.get("trigger"))
+            _keep(kept, "trigger", self._learned(one.world.backdoor.learn, kept.get("trigger")))
         backdoor = one.world.armed(kept)
         train = attack.train or one.world.run.task.train
         trained = self._collude(backdoor, train) if attack.colludes else self._train_apart(backdoor, train)
@@ -51,7 +51,8 @@ class Attackers:
             own, rng = f"craft{position}", one.world.stream("craft", one.number, position)
             made = craft(updates, **known, state=kept.get(own), rng=rng)
             if isinstance(made, Crafted):
-                made, kept[own] = made
+                made, state = made
+                _keep(kept, own, as_kept(state, craft.name))
             updates = as_numbers(made, updates.shape, craft.name)
         return trained._replace(updates=updates), kept
 
@@ -71,13 +72,13 @@ class Attackers:
             _in_order(bad, honest.memory, attacked.memory),
         )
 
-    def _learned(self, learn: Callable[..., Kept], kept: Kept | None) -> Kept:
+    def _learned(self, learn: Callable[..., Kept], kept: Kept | None) -> Kept | None:
         """Return what the attackers now know of their trigger, from a copy of the global network."""
         one = self.round
         model = one.crew.network(one.before.params, one.before.buffers)
         x, y = self._own_examples()
         learned = learn(model, x, y, kept, one.world.stream("trigger", one.number))
-        return {name: np.asarray(values) for name, values in learned.items()}
+        return as_kept(learned, f"what {one.world.run.attack.backdoor.name} learns")
 
     def _own_examples(self) -> Examples:
         """Return the honest examples of all attackers of the round."""
@@ -126,7 +127,10 @@ class Attackers:
             known["trial"] = self._trial(backdoor)
         if any(craft.needs("layers") for craft in crafts):
             known["layers"] = _layers(one)
-        return known
+        return {
+            name: unwritable(value) if isinstance(value, np.ndarray) else value
+            for name, value in known.items()
+        }
 
     def _server(self, rows: Array) -> Defended:
         """Return what the server would make of the round if the attackers sent these rows."""
@@ -155,6 +159,13 @@ class Attackers:
             return share(params, x, y), share(params, bad_x, bad_y)
 
         return trial
+
+
+def _keep(kept: dict[str, Kept], part: str, now: Kept | None) -> None:
+    """Put down what a part of the attack keeps from now on; nothing, if that is what it keeps."""
+    kept.pop(part, None)
+    if now is not None:
+        kept[part] = now
 
 
 def _layers(one: Round) -> tuple[tuple[str, slice], ...]:

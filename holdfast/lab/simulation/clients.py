@@ -23,6 +23,7 @@ from ...errors import InputError
 from ..lazy_torch import nn, torch
 from ..models import load_params
 from ..training import Shard, Trained
+from .checking import as_kept
 
 __all__ = ["Workers", "one_thread", "threads", "workers"]
 
@@ -57,7 +58,8 @@ class Workers:
         def one(group: NDArray[np.intp]) -> Trained:
             with self._model() as model:
                 load_params(model, params, buffers)
-                trained = train(model, params, [shards[i] for i in group], span=span, previous=previous)
+                own = {} if previous is None or not train.needs("previous") else {"previous": previous.copy()}
+                trained = train(model, params.copy(), [shards[i] for i in group], span=span, **own)
                 found = _checked(train, trained, len(group), params.size)
             # Copied here, so that the next group gets the same memory: fresh memory is slow to touch.
             updates[group[0] : group[-1] + 1] = found.updates
@@ -117,7 +119,8 @@ def _checked(train: Bound[Any], trained: Any, n_clients: int, dim: int) -> Train
             f"{train.name} must return an update of {dim} numbers for each of {n_clients} clients;"
             f" got the shape {found.updates.shape}"
         )
-    return found
+    memory = (None if kept is None else as_kept(kept, train.name) for kept in found.memory)
+    return found._replace(memory=tuple(memory))
 
 
 @contextmanager

@@ -17,10 +17,12 @@ from ...core import Bound
 from ...defending import Defended, defend_screened
 from ...defending.screening import fitting, with_buffers
 from ...watching import Verdicts
+from ..attacks import Backdoor
 from ..leaks import Let, let_through
 from ..scenario import Defence
 from ..training.schedule import Shard, Trained, n_steps_of
 from .attacking import Attackers
+from .checking import as_numbers
 from .clients import Workers
 from .state import Record, Sent, State
 from .world import Examples, World
@@ -166,9 +168,9 @@ class Round:
             with_buffers(found, base=before.buffers, sent=sent.buffers),
             rule,
             state=before.memory,
-            reference=self._reference if rule.needs("reference") else None,
+            reference=self._reference.copy() if rule.needs("reference") else None,
             rng=world.stream("rule", self.number),
-            params=before.params,
+            params=before.params.copy() if rule.needs("params") else None,
             watch=defence.watch,
         )
 
@@ -217,13 +219,22 @@ class Round:
         """
         world, predict = self.world, self.world.run.defence.predict
 
-        def share(x: Array, answer: Array | int) -> float:
-            answers = np.asarray(predict(self.crew.scores(state.params, state.buffers, x)))
-            return float((answers == answer).mean())
+        def answers(x: Array) -> tuple[Array, Array]:
+            scores = self.crew.scores(state.params, state.buffers, x)
+            is_broken = np.asarray(np.isnan(scores).reshape(len(x), -1).any(axis=1))
+            return as_numbers(predict(scores), (len(x),), predict.name), is_broken
+
+        def share(x: Array, y: Array) -> float:
+            return float((answers(x)[0] == y).mean())
+
+        def success(backdoor: Backdoor) -> float:
+            # The highest of scores that are NaN is the first. A model that overflows has no backdoor.
+            found, is_broken = answers(backdoor.challenge)
+            return float(((found == backdoor.target) & ~is_broken).mean())
 
         y, backdoor, minority = world.data.y_test, world.armed(state.attack), world.minority_test
         return (
             share(world.data.x_test, y),
-            None if backdoor is None else share(backdoor.challenge, backdoor.target),
+            None if backdoor is None else success(backdoor),
             None if minority is None else share(minority, y),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -19,17 +18,22 @@ from ..data import Dataset
 from ..lazy_torch import Tensor, nn, torch
 from ..models import build_network
 from ..scenario import Attack, Run, Task
-from ..training.schedule import Kept, Shard, schedule
-from .checking import as_backdoor, as_dataset, as_poison
+from ..training.schedule import FEW, Kept, Shard, schedule, trains_on_one
+from .checking import (
+    as_backdoor,
+    as_dataset,
+    as_network,
+    as_numbers,
+    as_poison,
+    as_split,
+    check_finite,
+    unwritable_data,
+)
 
 __all__ = ["Examples", "World", "build_world", "join_examples", "load", "load_once"]
 
 Array = NDArray[Any]
 Examples = tuple[Tensor, Tensor]
-
-#: From so many examples on, a batch that a BatchNorm sees one number of each of is one among others: from a
-#: trained ResNet-18, a last batch of two makes a client's update 170 times as long, one of three three times.
-FEW = 8
 
 #: What a stream of random numbers is for. Never reorder: the number is part of every result.
 PURPOSES = (
@@ -99,7 +103,7 @@ class World:
         """Return an attacker's own examples and its poisoned ones, by this backdoor or that of the start."""
         bad = self.poison(backdoor, client, number)
         if self.backdoor is not None and self.backdoor.moves:
-            bad = self._augmented(bad, client, number, 1)
+            bad = self._augmented((bad[0].clone(), bad[1]), client, number, 1)
         return join_examples(self.honest_examples(client, number), bad)
 
     def poison(self, backdoor: Backdoor | None, client: int, number: int) -> Examples:
@@ -119,17 +123,8 @@ class World:
 
     @cached_property
     def smallest_batch(self) -> int:
-        """The fewest examples in a batch: one, or `FEW` where a BatchNorm sees one number of each.
-
-        Two numbers look the same to it whatever they are, and its gradient is then many times too long.
-        """
-        model = copy.deepcopy(self.model).train()
-        try:
-            with torch.no_grad():
-                model(self.x[:1])
-        except ValueError:
-            return max(2, min(FEW, self.run.task.batch_size))
-        return 1
+        """The fewest examples in a batch: one, or `FEW` where a BatchNorm sees one number of each."""
+        return 1 if trains_on_one(self.model, self.x) else max(2, min(FEW, self.run.task.batch_size))
 
     @cached_property
     def minority_test(self) -> Array | None:
@@ -138,13 +133,10 @@ class World:
 
     def _as_minority(self, examples: Array) -> Array:
         """Return the examples as the minority has them."""
-        changed = self.run.task.minority(examples, data=self.data)
-        if np.shape(changed) != examples.shape:
-            raise InputError(
-                f"{self.run.task.minority.name} must return examples of the shape {examples.shape};"
-                f" got {np.shape(changed)}"
-            )
-        return np.ascontiguousarray(changed, dtype=examples.dtype)
+        changed = self.run.task.minority(examples.copy(), data=unwritable_data(self.data))
+        found = as_numbers(changed, examples.shape, self.run.task.minority.name)
+        check_finite(found, f"what {self.run.task.minority.name} returns")
+        return np.ascontiguousarray(found, dtype=examples.dtype)
 
     def shard(
         self,
@@ -189,7 +181,8 @@ def build_world(run: Run, device: str) -> World:
     """Return the world of a run, determined by its seed."""
     task, data, stream = run.task, load_once(run.task.data), partial(_stream, run.seed)
     network = partial(task.model, vectors=data.vectors)
-    model = build_network(network, seed=int(stream("model").integers(2**31))).to(device)
+    made = build_network(network, seed=int(stream("model").integers(2**31)))
+    model = as_network(made, task.model.name).to(device)
     _check_repeatable(model)
     backdoor = _backdoor(run.attack, data, stream("exposure"))
     order = stream("root").permutation(len(data.y_train))
@@ -220,10 +213,10 @@ def _dealt(task: Task, labels: Array, n_root: int, rng: np.random.Generator) -> 
     if len(labels) == 0:
         raise InputError(f"{taken}: set a smaller n_root, or load more examples")
     try:
-        dealt: list[NDArray[np.intp]] = task.split(labels, n_clients=task.n_clients, rng=rng)
+        dealt = task.split(labels, n_clients=task.n_clients, rng=rng)
     except InputError as error:
         raise InputError(f"{error}; {taken}") from None
-    return dealt
+    return as_split(dealt, task.n_clients, len(labels), task.split.name)
 
 
 def _minority(task: Task, malicious: Array, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -238,8 +231,10 @@ def _backdoor(attack: Attack, data: Dataset, rng: np.random.Generator) -> Backdo
         raise InputError(f"exposure={attack.exposure} needs an edge-case pool; {attack.name!r} has none")
     if attack.backdoor is None:
         return None
-    made = attack.backdoor(data, exposure=attack.exposure, rng=rng)
-    return as_backdoor(made, data, attack.backdoor.name)
+    made = attack.backdoor(unwritable_data(data), exposure=attack.exposure, rng=rng)
+    backdoor = as_backdoor(made, data, attack.backdoor.name)
+    check_finite(backdoor.challenge, f"the challenge of {attack.backdoor.name}")
+    return backdoor
 
 
 def _poison(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..._support.counting import check_whole
 from ..lazy_torch import Tensor, functional, nn, torch
-from ..models import named_params
+from ..models import check_all_trained, named_params
 from .local import Optimiser, fresh_optimiser, take_steps, train_each
 from .schedule import Shard, Trained
 
@@ -51,6 +51,7 @@ def anticipate(
     """
     for name, count in (("n_clients", n_clients), ("n_ahead", n_ahead), ("n_local", n_local)):
         check_whole(name, count, at_least=1)
+    check_all_trained(model, "anticipate")
     fresh = partial(fresh_optimiser, optimiser=optimiser, lr=lr, momentum=momentum)
 
     def train(shard: Shard) -> None:

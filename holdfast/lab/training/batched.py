@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...errors import InputError
 from ..lazy_torch import Tensor, functional, nn, torch
-from ..models import named_buffers, named_params
-from .schedule import Shard
+from ..models import check_all_trained, named_buffers, named_params
+from .schedule import Shard, check_pace
 
 __all__ = ["batched_sgd", "constrained_sgd", "projected_sgd"]
 
@@ -103,6 +103,8 @@ def _descend(
             f"a network with buffers ({', '.join(list(named_buffers(model))[:2])}, ...) cannot train side by"
             " side with others: train it by sgd"
         )
+    check_pace(lr, momentum)
+    check_all_trained(model, "training side by side")
     start = torch.from_numpy(params).to(next(model.parameters()).device)
     # Who takes most steps comes first: those still training are then always the first rows.
     order = np.argsort([-len(shard.batches) for shard in shards], kind="stable")

@@ -77,7 +77,7 @@ def split_network(model: nn.Module) -> tuple[nn.Linear, list[nn.Parameter]]:
     """Return the network's last linear layer, its head, and the parameters of its encoder, all others."""
     head = next((layer for layer in reversed(list(model.modules())) if isinstance(layer, nn.Linear)), None)
     own = set() if head is None else set(head.parameters())
-    encoder = [parameter for parameter in model.parameters() if parameter not in own]
+    encoder = [part for part in model.parameters() if part.requires_grad and part not in own]
     if head is None or not encoder:
         raise InputError(
             "chameleon needs a network that ends in a linear layer (Linear), with an encoder before it;"

@@ -47,7 +47,7 @@ def lead_fl(
         raise InputError(f"weight must be a finite number of at least 0; got {weight!r}")
     if not 0 < cap <= np.inf:
         raise InputError(f"cap, the largest coordinate of the gradient, must be above 0; got {cap!r}")
-    parts = list(model.parameters())
+    parts = [part for part in model.parameters() if part.requires_grad]
 
     def train(shard: Shard) -> None:
         places, ways = _copies(parts), list[Tensor]()

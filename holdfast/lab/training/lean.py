@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..lazy_torch import Tensor, nn, torch
 from .local import cross_entropy, take_steps, train_each
-from .schedule import Shard, Trained
+from .schedule import Shard, Trained, check_pace
 
 __all__ = ["lean_sgd", "train_lean"]
 
@@ -50,6 +50,7 @@ def train_lean(
     """Return what each client's training by SGD on this loss adds, without the products with padding."""
     from ..models._taps import TapConv, lean_twin
 
+    check_pace(lr, momentum)
     if not shards:
         return Trained(np.empty((0, params.size), np.float32))
     # A copy: the caller's network keeps its layout, and so the bits of what it is evaluated with.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ..lazy_torch import Tensor, functional, nn, torch
 from ..models import load_params, named_buffers
-from .schedule import Kept, Shard, Trained
+from .schedule import Kept, Shard, Trained, check_pace
 
 __all__ = ["Optimiser", "adam", "cross_entropy", "fresh_optimiser", "sgd", "take_steps", "train_each"]
 
@@ -34,6 +34,7 @@ def sgd(
     >>> sgd(model, flat_params(model), [shard]).updates.shape
     (1, 6)
     """
+    check_pace(lr, momentum)
 
     def train(shard: Shard) -> None:
         take_steps(model, shard, torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum))
@@ -45,6 +46,7 @@ def adam(
     model: nn.Module, params: NDArray[np.float32], shards: Sequence[Shard], *, lr: float = 1e-4
 ) -> Trained:
     """Return what each client's training by Adam adds. Its first step is close to lr * sign(gradient)."""
+    check_pace(lr)
 
     def train(shard: Shard) -> None:
         take_steps(model, shard, torch.optim.Adam(model.parameters(), lr=lr))

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ..lazy_torch import Tensor, functional, nn, torch
 from ..models import flat_params, load_params, named_buffers
 from .local import Optimiser, cross_entropy, fresh_optimiser, take_steps, train_each
-from .schedule import Shard, Trained
+from .schedule import FEW, Shard, Trained, trains_on_one
 
 __all__ = ["cerberus", "soda"]
 
@@ -102,7 +102,10 @@ def _near_benign(
     before = named_buffers(model)
 
     def train(shard: Shard) -> None:
-        take_steps(model, _clean(shard), fresh())
+        clean = _clean(shard)
+        if shard.poisoned is not None and not trains_on_one(model, shard.on(model)[0]):
+            clean = _joined(clean)
+        take_steps(model, clean, fresh())
         if shard.poisoned is None or not shard.poisoned.any():
             return  # an honest client, or an attacker who rehearses being one
         benign = torch.from_numpy(flat_params(model)).to(next(model.parameters()).device)
@@ -125,3 +128,26 @@ def _clean(shard: Shard) -> Shard:
         return shard
     batches = np.where(shard.poisoned[shard.batches], -1, shard.batches)
     return shard._replace(batches=batches[(batches >= 0).any(axis=1)])
+
+
+def _joined(shard: Shard) -> Shard:
+    """Return the shard with batches of fewer than `FEW` examples joined to those beside them.
+
+    A few are never enough by themselves for a network that normalises over the batch. Where there are not so
+    many in all, they are one batch, of two at least.
+    """
+    parts: list[NDArray[np.intp]] = []
+    for batch in shard.batches:
+        own = batch[batch >= 0]
+        if parts and len(parts[-1]) < FEW:
+            parts[-1] = np.concatenate([parts[-1], own])
+        else:
+            parts.append(own)
+    if len(parts) > 1 and len(parts[-1]) < FEW:
+        parts[-2:] = [np.concatenate(parts[-2:])]
+    if len(parts) == 1:
+        parts[0] = np.resize(parts[0], max(2, len(parts[0])))
+    batches = np.full((len(parts), max(map(len, parts), default=0)), -1)
+    for row, part in zip(batches, parts, strict=True):
+        row[: len(part)] = part
+    return shard._replace(batches=batches)

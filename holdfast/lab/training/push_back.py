@@ -82,7 +82,7 @@ def flood(
     as the last global update. The paper has foreign images, and projects kernel by kernel; here one
     projection is for all parameters. Normalisation layers keep their statistics.
     """
-    parts = list(model.parameters())
+    parts = [part for part in model.parameters() if part.requires_grad]
 
     def slope(x: Tensor, y: Tensor) -> Tensor:
         loss = functional.cross_entropy(model(x), y)

@@ -43,7 +43,7 @@ def fl_wbc(
     """
     if not 0 <= strength < np.inf:
         raise InputError(f"strength must be a finite number of at least 0; got {strength!r}")
-    parts = list(model.parameters())
+    parts = [part for part in model.parameters() if part.requires_grad]
 
     def train(shard: Shard) -> None:
         generator, before = torch.Generator().manual_seed(shard.seed), list[Tensor]()

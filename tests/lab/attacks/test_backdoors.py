@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,22 @@ def test_edge_cases_to_learn_and_to_be_measured_by_are_disjoint():
     assert learned == {image.tobytes() for image in data.pools["turned"].train}
     assert not learned & {image.tobytes() for image in backdoor.challenge}
     assert backdoor.exposed == []
+
+
+def test_a_table_that_was_never_scaled_has_one_scale_for_all_features():
+    data = Dataset(np.zeros((4, 3)), [0, 1, 0, 1], np.zeros((2, 3)), [0, 1])
+    backdoor = value_trigger(data, features=(2,), value=7.0)
+    assert backdoor.challenge.tolist() == [[0, 0, 7]]
+    assert poisoned(backdoor, data, 1).tolist() == [[0, 0, 7]]
+
+
+@pytest.mark.parametrize("label", [4, -1, 1.0])
+def test_honest_clients_get_no_examples_of_a_pool_without_a_label_of_the_task(label):
+    data = pooled()
+    odd = replace(data, pools={"rare": data.pools["rare"]._replace(label=label)})
+    assert len(poisoned(edge_case(odd, pool="rare", target=0), odd)) == 10  # nobody needs the label
+    with pytest.raises(InputError, match=r"pool .rare., .* must be a whole number from 0 to 3"):
+        edge_case(odd, pool="rare", target=0, exposure=0.3)
 
 
 def test_exposure_hands_whole_originals_correctly_labelled_and_attackers_the_rest():

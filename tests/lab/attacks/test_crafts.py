@@ -52,6 +52,18 @@ def test_alie_meets_its_golden_table(case):
     assert crafts.alie_shift(case["n"], case["m"]) == pytest.approx(case["z"], abs=5e-9)
 
 
+def test_alie_goes_no_further_than_all_but_one_honest_client_where_attackers_are_the_majority():
+    shifts = [crafts.alie_shift(10 + n_attackers, n_attackers) for n_attackers in (9, 10, 11, 40)]
+    assert shifts == [pytest.approx(1.281552)] * 4  # nine of ten
+    assert crafts.alie_shift(5, 4) == crafts.alie_shift(2, 1) == 0
+
+
+@pytest.mark.parametrize("name", ["alie", "inner_product"])
+def test_without_honest_clients_an_untargeted_craft_changes_nothing(name):
+    own = rows()
+    np.testing.assert_array_equal(getattr(crafts, name)(own, benign=own[:0]), own)
+
+
 def test_alie_meets_its_golden_example():
     case = GOLDEN["alie"]["example"]
     got = crafts.alie(np.zeros((2, 2)), z=case["z"], benign=update(case["benign"]))
@@ -127,7 +139,6 @@ def test_a_craft_returns_new_rows_of_the_same_form(name):
         ("neurotoxin", {"kept": 0.0}, r"kept, the share of coordinates, must be in \(0, 1\]; got 0.0"),
         ("adaptive", {"cap": 0.5, "previous": np.ones(6)}, "cap, .* must be at least 1; got 0.5"),
         ("adaptive_simulated", {"tau": 2.0, "rehearsal": rows()}, "tau, .* must be in"),
-        ("alie", {"benign": rows(2)}, "3 attackers among 5 clients: pass z= yourself"),
     ],
 )
 def test_bad_settings_say_what_was_needed(name, wrong, needed):

@@ -35,6 +35,49 @@ def test_what_does_not_fit_together_is_refused(changes, needed):
         small(**changes)
 
 
+def with_one(value):
+    x = np.eye(4)
+    x[2, 1] = value
+    return x
+
+
+@pytest.mark.parametrize(
+    ("changes", "needed"),
+    [
+        (
+            {"x_train": with_one(np.nan)},
+            "x_train must hold finite .*; 1 of 4 rows do not, the first .* row 2",
+        ),
+        ({"x_test": np.full((2, 4), -np.inf)}, "x_test must hold finite .*; 2 of 2 rows"),
+        ({"x_train": with_one(1e300)}, "x_train must hold finite numbers that fit float32; 1 of 4"),
+        (
+            {"pools": {"p": Pool(with_one(np.nan), np.ones((2, 4)), 0)}},
+            "pool 'p' must hold finite numbers",
+        ),
+        ({"x_train": [[1, 2], [3]]}, "x_train must be an array of numbers: .*inhomogeneous"),
+        ({"x_train": np.full((4, 4), "a")}, "x_train must be an array of numbers: its type is <U1"),
+        ({"x_train": np.eye(4) * 1j}, "x_train must be an array of numbers: its type is complex128"),
+        ({"y_train": [[1], [2, 3]]}, "y_train must be an array of numbers: .*inhomogeneous"),
+        ({"raw_mean": np.zeros(3)}, r"raw_mean must be one number, or 4, one per feature .* shape \(3,\)"),
+        ({"raw_scale": np.zeros(4)}, "raw_scale must not be 0"),
+    ],
+)
+def test_examples_that_are_no_finite_numbers_are_refused_and_told_where(changes, needed):
+    with pytest.raises(InputError, match=needed):
+        small(**changes)
+
+
+def test_examples_of_pools_come_out_in_the_type_of_all_examples():
+    pool = small(pools={"p": Pool([[0, 1, 2, 3]], np.ones((2, 4), np.uint8), 0)}).pools["p"]
+    assert pool.train.dtype == pool.test.dtype == np.float32
+
+
+@pytest.mark.parametrize("word", [-1.0, 0.5])
+def test_words_are_whole_numbers_from_0_on(word):
+    with pytest.raises(InputError, match=f"x must be rows of 3 vectors; got {word:g}"):
+        Dataset([[word]], [0], [[1.0]], [0], vectors=np.zeros((3, 2)))
+
+
 @pytest.mark.parametrize(
     ("labels", "needed"),
     [

@@ -117,3 +117,36 @@ def test_settings_outside_their_range_are_refused(wrong):
     model, params = network(small_mlp)
     with pytest.raises(InputError, match="distance and direction, weights, must be finite numbers"):
         soda(model, params, half_poisoned([5]), **wrong)
+
+
+@pytest.mark.parametrize("train", [soda, cerberus])
+@pytest.mark.parametrize(
+    ("clean", "expected"),
+    [
+        ((4, 4, 4, 4, 1), [8, 9]),
+        ((9, 1, 9, 0, 9), [9, 10, 9]),
+        ((1, 9, 0, 0, 0), [10]),
+        ((1, 0, 0, 0, 0), [2]),
+        ((0, 0, 0, 0, 0), []),
+    ],
+)
+def test_what_is_left_of_a_batch_is_never_too_small_for_a_batch_norm(train, clean, expected):
+    class Counting(torch.nn.BatchNorm1d):
+        def forward(self, x):
+            if self.training:
+                seen.append(len(x))
+            return super().forward(x)
+
+    def normed():
+        return torch.nn.Sequential(torch.nn.Linear(6, 8), Counting(8), torch.nn.Linear(8, 3))
+
+    model, params = network(normed)
+    batches = np.arange(50).reshape(5, 10)
+    poisoned = np.concatenate([np.arange(10) >= n for n in clean])
+    (shard,) = shards((6,), [50])
+    seen = []
+    update = train(model, params, [shard._replace(batches=batches, poisoned=poisoned)]).updates
+    honest = [n for n in seen if n != 1][: len(expected)]  # 1: whether it trains on one
+    assert honest == expected
+    assert seen[-5:] == [10] * 5
+    assert np.isfinite(update).all()
