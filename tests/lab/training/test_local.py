@@ -1,8 +1,10 @@
 import numpy as np
+import pytest
 import torch
 
+from holdfast import InputError
 from holdfast.lab.models import build_network, flat_params
-from holdfast.lab.training import adam, sgd
+from holdfast.lab.training import adam, batched_sgd, lean_sgd, sgd
 
 from .cases import network, shards, small_mlp
 
@@ -50,3 +52,11 @@ def test_one_step_of_adam_moves_every_weight_with_a_gradient_by_the_rate():
     (shard,) = shards((6,), [30], epochs=0.01, batch_size=30)
     moved = np.abs(adam(model, params, [shard], lr=0.5).updates)
     np.testing.assert_allclose(moved[moved > 0], 0.5, rtol=1e-3)
+
+
+@pytest.mark.parametrize("train", [sgd, adam, batched_sgd, lean_sgd], ids=lambda train: train.__name__)
+@pytest.mark.parametrize("lr", [-0.1, np.inf, np.nan, "fast"])
+def test_a_pace_at_which_nothing_is_learned_is_refused(train, lr):
+    model, params = network(small_mlp)
+    with pytest.raises(InputError, match="the learning rate, must be a finite number of at least 0"):
+        train(model, params, shards((6,), [9]), lr=lr)
