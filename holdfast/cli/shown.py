@@ -37,7 +37,9 @@ ENDINGS = (
 
 
 @contextmanager
-def errors_shown(code: int = Ending.FAILED, *, interrupted: str = "Nothing was written.") -> Iterator[None]:
+def errors_shown(
+    code: int = Ending.FAILED, *, interrupted: str = "What was stored stays as it is."
+) -> Iterator[None]:
     """Show an error of holdfast, of a file or of a user's function as one line, and exit with the code.
 
     `interrupted` says what is left of the work after Ctrl-C.

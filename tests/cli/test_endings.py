@@ -29,7 +29,7 @@ def blocked(tmp_path):
 
 def test_an_interrupt_says_what_is_left_and_exits_with_130(capsys):
     for context, left in (
-        (errors_shown(), "Nothing was written."),
+        (errors_shown(), "What was stored stays as it is."),
         (errors_shown(interrupted="It is as it was."), "It is as it was."),
         (stopping("All is stored."), "All is stored."),
         (stopping(lambda: "5 of 9 rounds are stored."), "5 of 9 rounds are stored."),
