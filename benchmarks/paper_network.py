@@ -55,7 +55,6 @@ STUDIES = {
     "mimicry": bind(mimicry, "study", n_kept=(10, 1_000, 10_000), n_pairs=2),
     "minima": bind(separable_minima, "study", n_benign=5, n_combinations=8),
     "landscape": bind(landscape, "study", n_points=7, n_random=2),
-    "landscape of updates": bind(landscape, "study", direction="update", reach=1.0, n_points=5, n_random=2),
     **{
         f"rules after {n_rounds}": bind(
             rules_on_a_round, "study", rules=RULES, start=AfterRounds(n_rounds), draws=5
@@ -71,11 +70,10 @@ def lines(folder: Path, *, scale: str) -> Iterator[str]:
     yield from _one_update(run, folder)
     for n_rounds in N_ROUNDS:
         yield from _let_through(replace(run, sampling="fixed"), folder, n_rounds)
-    for name in ("landscape", "landscape of updates"):
-        found = load_or_make_study(STUDIES[name], run.replace(n_rounds=N_CLEAN), folder)
-        for slope in found.slopes:
-            rises = f"{slope.rise:.4g} towards the backdoor, {slope.random_rise:.4g} at random"
-            yield f"{name}, {slope.exposure:.0%} exposed: the honest loss rises by {rises}"
+    found = load_or_make_study(STUDIES["landscape"], run.replace(n_rounds=N_CLEAN), folder)
+    for slope in found.slopes:
+        rises = f"{slope.rise:.4g} towards the backdoor, {slope.random_rise:.4g} at random"
+        yield f"{slope.exposure:.0%} of the pool exposed: the honest loss rises by {rises}"
 
 
 def _one_update(run: Run, folder: Path) -> Iterator[str]:
