@@ -82,7 +82,7 @@ GISTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "flame": "mean of the closest majority, clipped, plus noise",
             "fltrust": "believes those who point as the server's own data",
             "foolsgold": "distrusts those who push alike round after round",
-            "invariant": "trimmed mean, where enough agree on the sign ",
+            "invariant": "trimmed mean, where enough agree on the sign",
             "krum": "the one update deepest in the crowd",
             "krum_trimmed_mean": "trimmed mean of those deepest in the crowd",
             "mean_variance_mask": "trimmed mean, where it exceeds the spread",
