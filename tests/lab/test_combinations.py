@@ -206,7 +206,9 @@ def test_a_rule_with_too_few_clients_says_so(rule):
         next(simulate(Run(tiny(task_named("phishing"), data=SMALL["phishing"]), defence=few)))
 
 
-def test_an_attack_that_is_not_defined_for_so_many_attackers_says_so():
-    attack = attack_named("alie", TOY, n_malicious=8)
-    with pytest.raises(InputError, match="5 attackers among 6 clients: pass z= yourself"):
-        next(simulate(Run(TOY, attack, sampling="fixed")))
+@pytest.mark.parametrize("name", ["alie", "inner-product"])
+def test_an_untargeted_attack_runs_where_attackers_are_the_majority(name):
+    run = Run(TOY, attack_named(name, TOY, n_malicious=8), sampling="fixed")
+    records = [record for record, _ in simulate(run)]
+    assert [record.n_attackers for record in records] == [5] * run.task.n_rounds
+    assert all(record.diagnostics.aggregated and not record.diagnostics.dropped for record in records)
