@@ -192,7 +192,8 @@ def _check_report(report: Path, clients: list[Path], own: dict[str, Path | None]
     check_installed("jinja2")
     document, page = round_paths(report)
     check_roles(clients, {**own, "the report": document, "the report's page": page})
-    check_writable_file(report)
+    for path in (document, page):
+        check_writable_file(path)
 
 
 def _tell(

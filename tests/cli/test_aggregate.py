@@ -419,3 +419,12 @@ def test_json_beside_a_page_replaces_no_other_file_of_the_round(round_):
     assert done.exit_code == 1
     assert "the weights and the report are the same path" in done.output.replace("\n", " ")
     assert counts.read_text() == "{}"
+
+
+@pytest.mark.parametrize(("report", "other"), [("round.html", "round.json"), ("round.json", "round.html")])
+def test_neither_part_of_a_report_can_be_a_folder(round_, report, other):
+    folder, _, _, at, clients = round_
+    (folder / other).mkdir()
+    done = run("aggregate", *clients, "--base", at, "--out", folder / "next", "--report", folder / report)
+    assert done.exit_code == 1
+    assert not (folder / "next").exists()
