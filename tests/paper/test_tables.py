@@ -136,6 +136,9 @@ def test_misspelt_names_are_answered():
         experiments_named(["tabel4"])
     with pytest.raises(InputError, match="no experiment on 'mnist'"):
         experiments_named(["table4"], tasks=["mnist"])
+    for name in ("figure1", "figure3c"):
+        with pytest.raises(InputError, match="holdfast theory figures"):
+            experiments_named([name])
 
 
 def test_the_papers_network_has_the_numbers_of_tables_1_and_4_and_one_seed():
