@@ -39,6 +39,7 @@ FINDINGS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "front": front_text,
     "found": watched.found_text,
     "last_ten": findings.last_ten_text,
+    "last_ten_of_all": findings.last_ten_of_all_text,
     "worst": lambda found: watched.worst_text(found["experiments"]),
 }
 

@@ -59,6 +59,7 @@ class Row:
     n_per_round: int | None = None
     change: Callable[[Run, str], Run | None] | None = None  # of a run at a scale; None: there is no such run
     x: float | None = None  # where the row is in a figure
+    most_seeds: int | None = None  # where a run takes so long that more are not wanted
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,13 @@ class Table:
 
     name: str
     title: str
-    note: str  # what was changed against the paper
+    note: str | Callable[[str], str]  # what was changed against the paper; by scale, if that differs
     rows: tuple[Row, ...]
     tasks: tuple[str, ...] = TASKS
     stands_in: bool = False  # digits stand beside what is printed of CIFAR-10
     axis: str | None = None  # of a figure: what its rows are values of
     printed_by: str = "the paper"  # whose numbers stand beside ours
-    most_seeds: int | None = None  # where a run takes so long that more are not wanted
+    prints: str | None = None  # the paper's task whose numbers stand beside every one of these tasks
 
     def has(self, row: str, task: str) -> bool:
         """Return whether there is a cell of this row and task."""
@@ -84,16 +85,16 @@ class Table:
     ) -> Experiment:
         """Return the experiment on these of its tasks, at a scale, with so many seeds."""
         wanted = self.tasks if tasks is None else [task for task in tasks if task in self.tasks]
-        n_seeds = min(n_seeds, self.most_seeds or n_seeds)
         cells = tuple(
-            self._cell(row, task, scale, n_seeds)
+            self._cell(row, task, scale, min(n_seeds, row.most_seeds or n_seeds))
             for row in self.rows
             for task in wanted
             if task in (row.tasks or self.tasks)
         )
         kind: Literal["table", "figure"] = "table" if self.axis is None else "figure"
+        note = self.note if isinstance(self.note, str) else self.note(scale)
         return Experiment(
-            self.name, self.title, kind, self.note, cells, axis=self.axis, printed_by=self.printed_by
+            self.name, self.title, kind, note, cells, axis=self.axis, printed_by=self.printed_by
         )
 
     def _cell(self, row: Row, task: str, scale: str, n_seeds: int) -> Cell:
@@ -107,7 +108,7 @@ class Table:
             defence=row.defence,
             runs=() if run is None else tuple(run.replace(seed=seed) for seed in range(n_seeds)),
             n_wanted=n_seeds,
-            printed=printed_numbers().get((self.name, row.label, stands_in_for or task)),
+            printed=printed_numbers().get((self.name, row.label, self.prints or stands_in_for or task)),
             stands_in_for=stands_in_for,
             x=row.x,
         )

@@ -26,7 +26,7 @@ def test_every_printed_number_is_in_a_cell_of_its_table():
     assert found == printed_numbers()
     own = [name for name, _, task in found if task not in OTHERS]
     assert len(own) == 93 + own.count("paper_network")  # which has numbers of tables 1 and 4 once more
-    assert found["table4", "Mean-variance ratio", "phishing"] == Printed(
+    assert found["table4", "Mean / deviation", "phishing"] == Printed(
         accuracy=0.999, attack_success=0.333, accuracy_variance=0.0, attack_success_variance=0.333
     )
 
