@@ -12,7 +12,7 @@ from .._support.counting import whole_share
 from .._support.lookup import listed_by, nearest
 from ..core import bind
 from ..errors import InputError
-from .attack_parts import ATTACKS, BACKDOORS, MALICIOUS, POISON
+from .attack_parts import ATTACKS, BACKDOORS, MALICIOUS, PER_BATCH, POISON
 from .own import Own, named_in
 from .scenario import Attack, Task
 from .tasks import base_name
@@ -46,7 +46,11 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None, own: 
         others = [first, *others]
         if n_malicious is None:
             n_malicious = whole_share(MALICIOUS.get(base, 0.2), task.n_clients)
-        attack = Attack(name, n_malicious, poison_fraction=POISON.get(base, 0.5))
+        poison = {
+            "poison_fraction": POISON.get(base, 0.5),
+            "poison_per_batch": PER_BATCH.get(task.name, 0),
+        }
+        attack = Attack(name, n_malicious, **poison)
     for part in others:
         if part not in known:
             raise InputError(f"no attack {part!r} on {task.name}{_offered(part, known, own)}")

@@ -18,7 +18,7 @@ from .training import (
     soda,
 )
 
-__all__ = ["ATTACKS", "BACKDOORS", "MALICIOUS", "POISON"]
+__all__ = ["ATTACKS", "BACKDOORS", "MALICIOUS", "PER_BATCH", "POISON"]
 
 #: The backdoors of each task, by the name of the attack that plants them.
 BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
@@ -82,6 +82,8 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
 #: The share of clients that attack, and of poisoned examples that each adds to its own, where it is not a
 #: fifth and a half. (Published with a distributed trigger: 5 in 64, of which digits learn nothing.)
 MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
+#: The poisoned examples that replace the last of every batch, as in the paper's released code: 8 of 64.
+PER_BATCH: Mapping[str, int] = MappingProxyType({"cifar10-resnet18": 8, "cifar10-released": 8})
 POISON: Mapping[str, float] = MappingProxyType({"twitter": 0.25, "flower-fmnist": 0.18, "fdcr-cifar10": 1.0})
 
 

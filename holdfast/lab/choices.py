@@ -20,8 +20,8 @@ __all__ = ["NUMBERS", "Numbers", "build_contest", "build_run", "numbers_of", "un
 #: The numbers of a part of a run that are settings. Others are in Numbers.
 NUMBERS: Mapping[str, tuple[str, ...]] = {
     "defence": (),
-    "attack": ("poison_fraction", "exposure", "sleeps", "period"),
-    "task": ("epochs", "batch_size", "n_root", "n_together", "warm_epochs", "minority_share"),
+    "attack": ("poison_fraction", "poison_per_batch", "exposure", "sleeps", "period"),
+    "task": ("epochs", "batch_size", "n_root", "n_together", "warm_epochs", "minority_share", "statistics"),
 }
 
 

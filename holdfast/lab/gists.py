@@ -10,6 +10,7 @@ GISTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "tasks": {
             "phishing": "synthetic phishing mail, 45 features; perceptron",
+            "phishing-noniid": "phishing, dealt unevenly as in the paper",
             "digits": "8 x 8 images of digits; small convolutional network",
             "phishing-urls": "web addresses and pages, 48 features; perceptron",
             "spambase": "mail, 57 frequencies of words; perceptron",
@@ -21,7 +22,9 @@ GISTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "spambase-minority": "spambase, other words for a tenth of the clients",
             "twitter-minority": "twitter, with fillers for a tenth of the clients",
             "cifar10-semantic": "cifar10 without the cars of the semantic backdoor",
-            "cifar10-resnet18": "cifar10 with the paper's network, ResNet-18",
+            "cifar10-resnet18": "cifar10 by the paper's protocol, from ImageNet weights",
+            "cifar10-released": "cifar10 by the paper's released code, to the letter",
+            "cifar10-resnet18-warm": "cifar10 with the paper's network, without ImageNet weights",
             "flower-fmnist": "fashion-mnist as in a published Flower study",
             "fdcr-cifar10": "cifar10 as in the paper of FDCR",
         },

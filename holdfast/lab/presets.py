@@ -1,28 +1,48 @@
-"""Tasks as others published them with numbers, and the paper's own network on CIFAR-10."""
+"""The paper's protocols on CIFAR-10, and tasks as others published them with numbers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from .data import cifar10, fashion_mnist
+from .data import cifar10, cifar10_released, fashion_mnist
 from .data.split import dirichlet
+from .data.weights import RESNET18
 from .models import resnet18
 from .models.lenet import lenet
 from .scenario import Task
 from .training import crop_and_flip, lean_sgd, mixed_sgd, sgd
 
-__all__ = ["PAPER_NETWORK", "PRESETS", "PRESETS_SCALED"]
+__all__ = ["PAPER_NETWORK", "PRESETS", "PRESETS_SCALED", "RELEASED", "WARM_NETWORK"]
 
-#: The paper's network, rate, batches, clients and skew. It starts from weights for ImageNet; where there are
-#: none, the server trains it first, on a fifth of the images, which clients then do not have.
+#: The paper's protocol on CIFAR-10: network, rate, batches, clients and skew. It starts from ImageNet weights
+#: and has momentum 0.9 and no augmentation, as its released code; both kinds of images are scaled alike.
 PAPER_NETWORK = Task(
     "cifar10-resnet18",
     partial(cifar10, n_test=2_000),
-    resnet18,
-    partial(mixed_sgd, lr=0.01),
+    partial(resnet18, weights=RESNET18),
+    partial(mixed_sgd, lr=0.01, momentum=0.9),
     partial(dirichlet, alpha=0.5),
     n_rounds=100,
+)
+
+#: The released code to the letter: honest images from 0 to 255, edge cases from 0 to 1, BatchNorm's statistics
+#: never sent. https://github.com/Xiaoyang-Wang/InvariantAggregator at b489505
+RELEASED = replace(
+    PAPER_NETWORK,
+    name="cifar10-released",
+    data=partial(cifar10_released, n_test=2_000),
+    statistics="worker",
+)
+
+#: The same network where there are no weights: the server trains it first, on a fifth of the images, which
+#: clients then do not have.
+WARM_NETWORK = replace(
+    PAPER_NETWORK,
+    name="cifar10-resnet18-warm",
+    model=resnet18,
+    train=partial(mixed_sgd, lr=0.01),
     n_root=10_000,
     augment=crop_and_flip,
     warm_epochs=6,
@@ -32,7 +52,7 @@ PAPER_NETWORK = Task(
 #: By name, with fewer images and rounds than published, for a processor; the scale paper has all of them.
 PRESETS: Mapping[str, Task] = MappingProxyType(
     {
-        PAPER_NETWORK.name: PAPER_NETWORK,
+        **{task.name: task for task in (PAPER_NETWORK, RELEASED, WARM_NETWORK)},
         # https://github.com/samuele-lolli/Aggregation-Federated-Learning-Analysis, a client's validation
         # images left out. With a quarter of the images a round has a quarter of the steps, four times as
         # long.
@@ -64,15 +84,23 @@ PRESETS: Mapping[str, Task] = MappingProxyType(
     }
 )
 
+_SMALL_NETWORK: Mapping[str, Any] = {
+    "data": partial(cifar10, n_train=1_000, n_test=200),
+    "model": partial(resnet18, head=10, width=4),
+}
+
 #: What they become at another scale.
 PRESETS_SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
     {
-        (PAPER_NETWORK.name, "smoke"): {
-            "data": partial(cifar10, n_train=1_000, n_test=200),
-            "model": partial(resnet18, head=10, width=4),
-            "warm_epochs": 1.0,
-        },
+        (PAPER_NETWORK.name, "smoke"): _SMALL_NETWORK,
         (PAPER_NETWORK.name, "paper"): {"data": cifar10, "n_rounds": 300},
+        (RELEASED.name, "smoke"): {
+            **_SMALL_NETWORK,
+            "data": partial(cifar10_released, n_train=1_000, n_test=200),
+        },
+        (RELEASED.name, "paper"): {"data": cifar10_released, "n_rounds": 300},
+        (WARM_NETWORK.name, "smoke"): {**_SMALL_NETWORK, "warm_epochs": 1.0},
+        (WARM_NETWORK.name, "paper"): {"data": cifar10, "n_rounds": 300},
         ("flower-fmnist", "smoke"): {
             "data": partial(fashion_mnist, n_train=400, n_test=100),
             "n_clients": 10,

@@ -74,6 +74,9 @@ class Task:
     warm: Any = field(
         default=None, metadata={"before": None}
     )  # how the server trains then, if not as clients
+    # Where BatchNorm's running statistics live: clients send them, or they stay with the one worker that trains
+    # all clients, and the server keeps those of its start. See `simulation.statistics`.
+    statistics: Literal["sent", "worker"] = field(default="sent", metadata={"before": "sent"})
 
     def __post_init__(self) -> None:
         """Put the functions into their roles, and refuse numbers that allow no round."""
@@ -90,6 +93,8 @@ class Task:
             )
         if not 0 <= self.minority_share <= 1:
             raise InputError(f"minority_share must be in [0, 1]; got {self.minority_share}")
+        if self.statistics not in ("sent", "worker"):
+            raise InputError(f"statistics must be 'sent' or 'worker'; got {self.statistics!r}")
 
     @property
     def n_minority(self) -> int:
@@ -111,6 +116,9 @@ class Attack:
     crafts: tuple[Any, ...] = ()  # applied one after the other to the attackers' updates
     colludes: bool = False  # the first attacker of a round trains on the examples of all, who send its update
     poison_fraction: float = 0.5  # poisoned examples added to a shard, per clean one; it may be above 1
+    # If above 0, so many poisoned examples, drawn anew in each round, replace the last of every batch of clean
+    # ones, and poison_fraction is not used.
+    poison_per_batch: int = field(default=0, metadata={"before": 0})
     exposure: float = 0.0  # share of an edge-case pool that honest clients hold, labelled correctly
     rounds: range = range(1, 1_000_000)
     sleeps: int = field(default=0, metadata={"before": 0})  # honest rounds before the first attack
@@ -133,6 +141,7 @@ class Attack:
         _bind_fields(self, backdoor="backdoor", train="training", crafts="craft")
         _as_floats(self, "poison_fraction", "exposure")
         check_whole("n_malicious", self.n_malicious, at_least=0)
+        check_whole("poison_per_batch", self.poison_per_batch, at_least=0)
         check_whole("sleeps", self.sleeps, at_least=0)
         check_whole("period", self.period, at_least=1)
         if not 0 <= self.poison_fraction < float("inf") or not 0 <= self.exposure <= 1:
@@ -196,6 +205,11 @@ class Run:
             raise InputError(
                 f"{self.attack.n_malicious} attackers leave too few of {n_clients} clients for a minority"
                 f" of {n_minority}: take fewer attackers or a smaller minority_share"
+            )
+        if self.attack.poison_per_batch >= self.task.batch_size:
+            raise InputError(
+                f"poison_per_batch must be below batch_size={self.task.batch_size};"
+                f" got {self.attack.poison_per_batch}"
             )
         if self.sampling not in ("uniform", "fixed"):
             raise InputError(f"sampling must be 'uniform' or 'fixed'; got {self.sampling!r}")

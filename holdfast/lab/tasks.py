@@ -22,9 +22,12 @@ from .data import (
     turned,
     twitter,
 )
+from .data.folders import data_folder
 from .data.split import dirichlet
+from .data.vectors import has_vectors
+from .data.weights import RESNET18
 from .models import cifar_cnn, fashion_cnn, lstm, mlp, resnet18, small_cnn
-from .presets import PAPER_NETWORK, PRESETS, PRESETS_SCALED
+from .presets import PAPER_NETWORK, PRESETS, PRESETS_SCALED, RELEASED, WARM_NETWORK
 from .scenario import Task
 from .training import adam, batched_sgd, crop_and_flip, lean_sgd, mixed_sgd, sgd
 
@@ -40,6 +43,15 @@ def _table(name: str, data: Callable[..., Any], n_features: int) -> Task:
 _PLAIN: Mapping[str, Task] = MappingProxyType(
     {
         "phishing": Task("phishing", phishing, mlp, partial(batched_sgd, lr=0.1), n_together=10),
+        # The paper deals all of its tasks unevenly.
+        "phishing-noniid": Task(
+            "phishing-noniid",
+            phishing,
+            mlp,
+            partial(batched_sgd, lr=0.1),
+            partial(dirichlet, alpha=0.5),
+            n_together=10,
+        ),
         "digits": Task(
             "digits",
             digits,
@@ -167,15 +179,23 @@ SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
 SMOKE: Mapping[str, Any] = MappingProxyType({"n_rounds": 2, "n_clients": 20, "n_per_round": 10, "n_root": 50})
 
 
+#: The task on the same examples that backdoors and published settings go by, where it is another one.
+_BASES: Mapping[str, str] = MappingProxyType(
+    {
+        **{name: base for name, (base, _) in _MINORITIES.items()},
+        **{task.name: "cifar10" for task in (PAPER_NETWORK, RELEASED, WARM_NETWORK)},
+        "phishing-noniid": "phishing",
+    }
+)
+
+
 def base_name(name: str) -> str:
     """Return the name of the task on the same examples that backdoors and published settings go by.
 
     >>> base_name("digits-turned-minority"), base_name("cifar10-resnet18"), base_name("digits")
     ('digits', 'cifar10', 'digits')
     """
-    if name == PAPER_NETWORK.name:
-        return "cifar10"
-    return _MINORITIES[name][0] if name in _MINORITIES else name
+    return _BASES.get(name, name)
 
 
 def task_named(name: str, *, scale: str = "cpu") -> Task:
@@ -190,4 +210,15 @@ def task_named(name: str, *, scale: str = "cpu") -> Task:
         raise InputError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}")
     own = SCALED.get((name, scale)) or SCALED.get((base_name(name), scale), {})
     changes = {**(SMOKE if scale == "smoke" else {}), **own}
+    if scale == "paper":
+        changes |= _with_installed(name)
     return replace(TASKS[name], **changes)
+
+
+def _with_installed(name: str) -> dict[str, Any]:
+    """Return what the paper started from, where the data folder has it: ImageNet weights, 300-d vectors."""
+    if name in ("cifar10", "cifar10-semantic") and (data_folder() / RESNET18).is_file():
+        return {"model": partial(resnet18, weights=RESNET18)}
+    if base_name(name) == "twitter" and has_vectors("glove-300d"):
+        return {"data": partial(twitter, vectors="glove-300d")}
+    return {}

@@ -12,7 +12,7 @@ from .experiment import Document, Experiment
 from .judging import judge
 from .main_claims import MAIN_CLAIMS
 from .main_tables import TABLE1, TABLE4, TABLE5
-from .network_table import NETWORK_TABLE
+from .network_table import NETWORK_TABLES
 from .other_claims import OTHER_CLAIMS
 from .others_tables import OTHERS, OTHERS_TABLES
 from .own_tables import OWN_TABLES
@@ -26,7 +26,16 @@ __all__ = ["CLAIMS", "COLUMNS", "EXPERIMENTS", "LARGE", "experiments_named", "ju
 CLAIMS = (*MAIN_CLAIMS, *OTHER_CLAIMS)
 
 #: The tasks that there are experiments on.
-COLUMNS = (*TASKS, *NETWORK_TABLE.tasks, "cifar10-semantic", "fashion-mnist", *REAL, *MINORITIES, *OTHERS)
+COLUMNS = tuple(
+    dict.fromkeys(
+        (
+            *TASKS,
+            *(task for table in NETWORK_TABLES for task in table.tasks),
+            *("cifar10-semantic", "fashion-mnist"),
+            *(*REAL, *MINORITIES, *OTHERS),
+        )
+    )
+)
 
 #: Every experiment by name; called with scale, n_seeds and tasks, it has its runs.
 EXPERIMENTS: Mapping[str, Table] = MappingProxyType(
@@ -34,7 +43,7 @@ EXPERIMENTS: Mapping[str, Table] = MappingProxyType(
         table.name: table
         for table in (
             *(TABLE1, TABLE4, TABLE5, *CIFAR10_TABLES),
-            *(NETWORK_TABLE, *OWN_TABLES, *WATCH_TABLES, *OTHERS_TABLES),
+            *(*NETWORK_TABLES, *OWN_TABLES, *WATCH_TABLES, *OTHERS_TABLES),
         )
     }
 )

@@ -19,7 +19,7 @@ OURS = "our check of "
 #: With fewer seeds than this, a verdict is preliminary.
 ENOUGH = 3
 #: Experiments in which the attack success swings so much from round to round that the last ten are averaged.
-SWINGING = ("paper_network",)
+SWINGING = ("paper_network", "paper_released", "paper_network_warm")
 
 
 class Rates(NamedTuple):

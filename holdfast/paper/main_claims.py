@@ -10,7 +10,7 @@ from statistics import mean
 
 from .judging import Cells, Claim, Rates, cells_of, in_words
 from .main_tables import TABLE1
-from .network_table import NETWORK_TABLE, NETWORKS, RELEASED_SETTINGS
+from .network_table import PROTOCOL_TABLES, RELEASED_SETTINGS
 from .table import printed_numbers
 
 __all__ = ["EVERYWHERE", "IMAGES", "LOW", "MAIN_CLAIMS", "NOISE", "Found"]
@@ -31,9 +31,10 @@ ORDERS = ("Krum", "Multi-Krum", "Multi-Krum (cosine)", "Trimmed mean", "Krum, tr
 def _in_network(*rows: str) -> dict[str, Cells]:
     """Return these rows in the paper's own network, by the tasks that have all of them."""
     return {
-        task: cells_of(NETWORK_TABLE.name, *rows)
-        for task in NETWORKS
-        if all(NETWORK_TABLE.has(row, task) for row in rows)
+        task: cells_of(table.name, *rows)
+        for table in PROTOCOL_TABLES
+        for task in table.tasks
+        if all(table.has(row, task) for row in rows)
     }
 
 

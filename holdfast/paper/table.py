@@ -15,7 +15,7 @@ from typing import Any, Literal
 from .._support.counting import whole_share
 from ..lab.choices import Numbers, build_run, unattacked
 from ..lab.scenario import Run
-from ..lab.tasks import task_named
+from ..lab.tasks import base_name, task_named
 from .experiment import Cell, Experiment, Printed
 
 __all__ = ["LIKE_CIFAR10", "REAL", "STAND_IN", "TASKS", "Row", "Table", "printed_numbers"]
@@ -59,7 +59,7 @@ class Row:
     n_per_round: int | None = None
     change: Callable[[Run, str], Run | None] | None = None  # of a run at a scale; None: there is no such run
     x: float | None = None  # where the row is in a figure
-    most_seeds: int | None = None  # where a run takes so long that more are not wanted
+    most_seeds: int | None = None  # where more are not wanted of this row
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ class Table:
     stands_in: bool = False  # digits stand beside what is printed of CIFAR-10
     axis: str | None = None  # of a figure: what its rows are values of
     printed_by: str = "the paper"  # whose numbers stand beside ours
-    prints: str | None = None  # the paper's task whose numbers stand beside every one of these tasks
+    printed_in: tuple[str, ...] = ()  # the tables with those numbers, if not this one
+    most_seeds: int | None = None  # where a run takes so long that more are not wanted
 
     def has(self, row: str, task: str) -> bool:
         """Return whether there is a cell of this row and task."""
@@ -85,8 +86,9 @@ class Table:
     ) -> Experiment:
         """Return the experiment on these of its tasks, at a scale, with so many seeds."""
         wanted = self.tasks if tasks is None else [task for task in tasks if task in self.tasks]
+        n_seeds = min(n_seeds, self.most_seeds or n_seeds)
         cells = tuple(
-            self._cell(row, task, scale, min(n_seeds, row.most_seeds or n_seeds))
+            self._cell(row, task, scale, n_seeds)
             for row in self.rows
             for task in wanted
             if task in (row.tasks or self.tasks)
@@ -100,6 +102,7 @@ class Table:
     def _cell(self, row: Row, task: str, scale: str, n_seeds: int) -> Cell:
         run = _run(row, task, scale)
         stands_in_for = STAND_IN.get(task) if self.stands_in else None
+        n_seeds = min(n_seeds, row.most_seeds or n_seeds)
         return Cell(
             row.label,
             task,
@@ -108,10 +111,16 @@ class Table:
             defence=row.defence,
             runs=() if run is None else tuple(run.replace(seed=seed) for seed in range(n_seeds)),
             n_wanted=n_seeds,
-            printed=printed_numbers().get((self.name, row.label, self.prints or stands_in_for or task)),
+            printed=self._printed(row.label, stands_in_for or task),
             stands_in_for=stands_in_for,
             x=row.x,
         )
+
+    def _printed(self, row: str, task: str) -> Printed | None:
+        """Return what is printed of a row, in this table or in those that it repeats."""
+        names, column = (self.printed_in, base_name(task)) if self.printed_in else ((self.name,), task)
+        numbers = (printed_numbers().get((name, row, column)) for name in names)
+        return next(filter(None, numbers), None)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Data sets: loaders, one file each, and how examples are dealt to clients."""
 
-from .cifar10 import cifar10
+from .cifar10 import cifar10, cifar10_released
 from .cifar10_cars import cifar10_cars
 from .dataset import Dataset, Pool, standardise
 from .digits import digits
@@ -15,6 +15,7 @@ __all__ = [
     "Pool",
     "cifar10",
     "cifar10_cars",
+    "cifar10_released",
     "dialect",
     "digits",
     "fashion_mnist",

@@ -76,9 +76,9 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path, *, most_bytes: int) -> Iterator[Archive]:
-    """Open a .zip or .tar.gz file; refuse links, devices, paths that lead out, and more than `most_bytes`."""
+    """Open a .zip file, a wheel or a .tar.gz file; refuse links, devices, paths that lead out, and more than `most_bytes`."""
     try:
-        if path.suffix == ".zip":
+        if path.suffix in (".zip", ".whl"):
             with zipfile.ZipFile(path) as zipped:
                 yield Archive(path, _checked(path, _of_zip(zipped), most_bytes))
         else:

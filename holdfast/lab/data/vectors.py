@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ..._support.printable import printable
 from ...errors import DataError, InputError
-from .folders import find_file, load_arrays
+from .folders import data_folder, find_file, load_arrays
 
-__all__ = ["WordVectors", "word_vectors"]
+__all__ = ["WordVectors", "has_vectors", "word_vectors"]
 
 
 class WordVectors(NamedTuple):
@@ -35,6 +35,11 @@ def word_vectors(name: str, *, wanted: Set[str]) -> WordVectors:
     if not words:
         raise DataError(f"{path} has none of the {len(wanted)} words that are wanted")
     return WordVectors(words, np.array(rows, dtype=np.float32))
+
+
+def has_vectors(name: str) -> bool:
+    """Return whether the data folder holds these vectors."""
+    return any((data_folder() / file).is_file() for file in _files(name))
 
 
 def _files(name: str) -> tuple[str, ...]:

@@ -106,8 +106,28 @@ class Attackers:
         ]
         pooled = join_examples(*parts)
         epochs = one.world.run.task.epochs
+        is_poisoned = np.concatenate(flags)
+        if one.world.run.attack.poison_per_batch:
+            return self._replacing(clients[0], pooled, is_poisoned, n_seen)
         steps = {} if n_seen is None else {"epochs": epochs * n_seen / len(pooled[1])}
-        return one.shard(clients[0], pooled, **steps)._replace(poisoned=np.concatenate(flags))
+        return one.shard(clients[0], pooled, **steps)._replace(poisoned=is_poisoned)
+
+    def _replacing(
+        self, client: int, pooled: Examples, is_poisoned: NDArray[np.bool_], n_seen: int | None
+    ) -> Shard:
+        """Return a shard of batches of clean examples, the last of each replaced by poisoned ones."""
+        one, (x, y) = self.round, pooled
+        task, per_batch = one.world.run.task, one.world.run.attack.poison_per_batch
+        clean, poisoned = np.flatnonzero(~is_poisoned), np.flatnonzero(is_poisoned)
+        steps = {} if n_seen is None else {"epochs": task.epochs * n_seen / len(clean)}
+        honest = one.shard(client, (x[clean], y[clean]), **steps)
+        drawn = one.world.stream("poison", client, one.number, 1).permutation(poisoned)
+        batches = np.full_like(honest.batches, -1)
+        for number, (row, batch) in enumerate(zip(batches, honest.batches, strict=True)):
+            kept = clean[batch[batch >= 0]][: task.batch_size - per_batch]
+            bad = drawn[number * per_batch : (number + 1) * per_batch]
+            row[: len(kept) + len(bad)] = np.concatenate([kept, bad])
+        return honest._replace(x=x, y=y, batches=batches, poisoned=is_poisoned)
 
     def _known(self, backdoor: Backdoor | None, train: Bound[Any]) -> dict[str, Any]:
         """Return what crafts may ask for; what takes work is done only for those that do."""

@@ -19,12 +19,14 @@ from ...defending.screening import fitting, with_buffers
 from ...watching import Verdicts
 from ..attacks import Backdoor
 from ..leaks import Let, let_through
+from ..models import named_buffers
 from ..scenario import Defence
 from ..training.schedule import Shard, Trained, n_steps_of
 from .attacking import Attackers
 from .checking import as_numbers
 from .clients import Workers
 from .state import Record, Sent, State
+from .statistics import statistics_of_worker
 from .world import Examples, World
 
 __all__ = ["Round"]
@@ -53,6 +55,9 @@ class Round:
         is_attacker = np.isin(clients, world.malicious) & world.run.attack.is_on(self.number)
         sent = self.sent(clients, is_attacker)
         result = self.defend(clients, sent, world.run.defence)
+        if world.run.task.statistics == "worker":
+            left = statistics_of_worker(world.model, before.buffers, sent.buffers)
+            result = replace(result, buffers=left)
         kept = zip(clients.tolist(), sent.memory, strict=False)
         params, buffers = self._trained_after(result)
         after = State(
@@ -164,8 +169,10 @@ class Round:
         weights = [world.n_held(client) for client in clients.tolist()]
         found = fitting(sent.updates, like=before.params, weights=weights, clients=ids)
         found = replace(found, rows=replace(found.rows, explain=True))
+        if world.run.task.statistics == "sent":
+            found = with_buffers(found, base=before.buffers, sent=sent.buffers)
         return defend_screened(
-            with_buffers(found, base=before.buffers, sent=sent.buffers),
+            found,
             rule,
             state=before.memory,
             reference=self._reference.copy() if rule.needs("reference") else None,
@@ -219,8 +226,11 @@ class Round:
         """
         world, predict = self.world, self.world.run.defence.predict
 
-        def answers(x: Array) -> tuple[Array, Array]:
-            scores = self.crew.scores(state.params, state.buffers, x)
+        # A server that is sent no statistics looks for the backdoor with those of its start.
+        own = named_buffers(world.model) if world.run.task.statistics == "worker" else state.buffers
+
+        def answers(x: Array, buffers: Mapping[str, Array] = state.buffers) -> tuple[Array, Array]:
+            scores = self.crew.scores(state.params, buffers, x)
             is_broken = np.asarray(np.isnan(scores).reshape(len(x), -1).any(axis=1))
             return as_numbers(predict(scores), (len(x),), predict.name), is_broken
 
@@ -229,7 +239,7 @@ class Round:
 
         def success(backdoor: Backdoor) -> float:
             # The highest of scores that are NaN is the first. A model that overflows has no backdoor.
-            found, is_broken = answers(backdoor.challenge)
+            found, is_broken = answers(backdoor.challenge, own)
             return float(((found == backdoor.target) & ~is_broken).mean())
 
         y, backdoor, minority = world.data.y_test, world.armed(state.attack), world.minority_test

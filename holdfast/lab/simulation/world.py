@@ -18,7 +18,7 @@ from ..data import Dataset
 from ..lazy_torch import Tensor, nn, torch
 from ..models import build_network
 from ..scenario import Attack, Run, Task
-from ..training.schedule import FEW, Kept, Shard, schedule, trains_on_one
+from ..training.schedule import FEW, Kept, Shard, n_steps_of, schedule, trains_on_one
 from .checking import (
     as_backdoor,
     as_dataset,
@@ -107,8 +107,8 @@ class World:
         return join_examples(self.honest_examples(client, number), bad)
 
     def poison(self, backdoor: Backdoor | None, client: int, number: int) -> Examples:
-        """Return an attacker's poisoned examples in a round; those of the start while nothing was learned."""
-        if backdoor is None or backdoor is self.backdoor:
+        """Return an attacker's poisoned examples in a round: those of the start, unless they are drawn anew."""
+        if backdoor is None or (backdoor is self.backdoor and not self.run.attack.poison_per_batch):
             return self.poisoned[client]
         part = list(self.poisoned).index(client)
         return _on(
@@ -242,7 +242,11 @@ def _poison(
 ) -> tuple[Array, Array]:
     """Return an attacker's poisoned examples; `number` says which part of a trigger is its own."""
     x, y = world.data.x_train[world.held[client]], world.data.y_train[world.held[client]]
-    count = round(world.run.attack.poison_fraction * len(y))
+    task, attack = world.run.task, world.run.attack
+    count = round(attack.poison_fraction * len(y))
+    if attack.poison_per_batch:
+        pace: Any = {"epochs": task.epochs, "batch_size": task.batch_size, "smallest": world.smallest_batch}
+        count = attack.poison_per_batch * n_steps_of(len(y), **pace)
     made = backdoor.poison(x, y, count, number, rng)
     bad = as_poison(made, (count, *x.shape[1:]), f"the poison of {world.run.attack.backdoor.name}")
     return bad, np.full(len(bad), backdoor.target)
