@@ -8,7 +8,7 @@
 # make test-nvflare: the NVFlare example, in an environment of its own.
 # make release: wheel and sdist into dist, checked, installed into empty environments, the README's first example run there.
 # make docs: the site, into site/, from docs, docstrings and stored results, in strict mode. Open site/index.html.
-# make fill: what is written into docs itself: tables of the stored results, pages of the tutorials, the notebook, the
+# make fill: what is written into docs itself: tables of the stored results, pages of the tutorials, the notebooks, the
 #   demo. It takes minutes; `PYTHONPATH=docs .venv/bin/python docs/fill.py` writes the tables alone.
 PYTHON ?= python3
 PARALLEL ?= -n auto --maxprocesses 4 --dist loadgroup
@@ -71,6 +71,7 @@ docs: $(VENV)/.dev
 fill: $(VENV)/.dev
 	$(BIN)/python docs/fill.py
 	$(BIN)/python docs/notebook.py examples/tutorial.py
+	$(BIN)/python docs/notebook.py --execute examples/paper.py
 	PYTHONPATH=docs $(BIN)/python -m making.tutorials docs/tutorials/*.py
 	$(BIN)/holdfast demo --out demo
 	PYTHONPATH=docs $(BIN)/python -m making.demo demo

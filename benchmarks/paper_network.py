@@ -27,14 +27,7 @@ from holdfast.aggregators import (
 from holdfast.core import bind
 from holdfast.lab.choices import build_run
 from holdfast.lab.scenario import Run
-from holdfast.paper.studies import (
-    gradient_histogram,
-    landscape,
-    load_or_make_study,
-    mimicry,
-    rules_on_a_round,
-    separable_minima,
-)
+from holdfast.paper.studies import NETWORK_ANALYSES, load_or_make_study, rules_on_a_round
 from holdfast.paper.studies.starts import AfterRounds
 
 #: The rules of the table, and those that leaked least from another warm start.
@@ -46,15 +39,9 @@ RULES = (
 
 #: Rules are probed after so many rounds of plain averaging under the attack.
 N_ROUNDS = (0, 30, 100)
-#: Figure 4 is about a minimum, for which honest clients need some rounds with what they hold of the pool.
-N_CLEAN = 30
 
-#: Fewer points, pairs and mixtures than on digits: every one is a pass through 11.7 million weights.
 STUDIES = {
-    "entries": bind(gradient_histogram, "study"),
-    "mimicry": bind(mimicry, "study", n_kept=(10, 1_000, 10_000), n_pairs=2),
-    "minima": bind(separable_minima, "study", n_benign=5, n_combinations=8),
-    "landscape": bind(landscape, "study", n_points=7, n_random=2),
+    **{name: study for _, own in NETWORK_ANALYSES.values() for name, study in own.items()},
     **{
         f"rules after {n_rounds}": bind(
             rules_on_a_round, "study", rules=RULES, start=AfterRounds(n_rounds), draws=5
@@ -70,7 +57,9 @@ def lines(folder: Path, *, scale: str) -> Iterator[str]:
     yield from _one_update(run, folder)
     for n_rounds in N_ROUNDS:
         yield from _let_through(replace(run, sampling="fixed"), folder, n_rounds)
-    found = load_or_make_study(STUDIES["landscape"], run.replace(n_rounds=N_CLEAN), folder)
+    found = load_or_make_study(
+        STUDIES["landscape"], run.replace(n_rounds=NETWORK_ANALYSES["figure4"][0]), folder
+    )
     for slope in found.slopes:
         rises = f"{slope.rise:.4g} towards the backdoor, {slope.random_rise:.4g} at random"
         yield f"{slope.exposure:.0%} of the pool exposed: the honest loss rises by {rises}"
@@ -78,7 +67,7 @@ def lines(folder: Path, *, scale: str) -> Iterator[str]:
 
 def _one_update(run: Run, folder: Path) -> Iterator[str]:
     """Yield what the update of an attacker looks like, beside honest ones."""
-    found = load_or_make_study(STUDIES["entries"], run, folder)
+    found = load_or_make_study(STUDIES["gradient_histogram"], run, folder)
     for threshold, share in found.share_above.items():
         yield f"entries above {threshold}: {round(share * found.n_entries):,} of {found.n_entries:,}"
     yield f"largest {found.largest:.3g}; half of the squared norm is in {found.share_of_half:.2%} of them"
@@ -86,7 +75,7 @@ def _one_update(run: Run, folder: Path) -> Iterator[str]:
     yield f"cosine without mimicry {mimicked.cosine:.3f}, length {mimicked.length:.2f}"
     for point in mimicked.points:
         yield f"{point.n_kept:,} kept: cosine {point.cosine:.3f}, slowdown {point.slowdown:.1%}"
-    apart = load_or_make_study(STUDIES["minima"], run, folder)
+    apart = load_or_make_study(STUDIES["separable_minima"], run, folder)
     yield f"{apart.ratio:.2f} times as far from the hull as an honest model from the others'"
     yield f"ASR {apart.malicious_success:.3f} against at most {max(apart.mixed_success):.3f} of mixtures"
 

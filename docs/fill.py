@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from filling import findings, lists, network, watched
+from filling import algorithm, findings, lists, network, watched
 from filling.probes import network_figure, probe_text
 from front import front_text, write_front
 
@@ -22,6 +22,7 @@ FOREIGN = ("benchmark",)
 #: Parts that need no results, and parts made of all of them.
 LISTS: Mapping[str, Callable[[], str]] = {
     "rules": lists.rules_text,
+    "settings": algorithm.settings_text,
     "clients": lists.clients_text,
     "backdoors": lists.backdoors_text,
     "parts": lists.parts_text,
@@ -31,12 +32,14 @@ LISTS: Mapping[str, Callable[[], str]] = {
 FINDINGS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "main": findings.main_text,
     "verdicts": findings.verdicts_text,
+    "conditions": algorithm.conditions_text,
     "counted": findings.counted_text,
     "claims": findings.claims_text,
     "missing": findings.missing_text,
     "front": front_text,
     "found": watched.found_text,
     "last_ten": findings.last_ten_text,
+    "last_ten_of_all": findings.last_ten_of_all_text,
     "worst": lambda found: watched.worst_text(found["experiments"]),
 }
 

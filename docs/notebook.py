@@ -1,4 +1,7 @@
-"""Make the notebook of a script in cells: `python docs/notebook.py examples/tutorial.py`, or `make fill`."""
+"""Make the notebook of a script in cells: `python docs/notebook.py examples/tutorial.py`, or `make fill`.
+
+`--execute` before the names also runs the notebooks and stores what they print and draw.
+"""
 
 import json
 import re
@@ -31,7 +34,23 @@ def _cell(number: int, kind: str, text: str) -> dict[str, Any]:
     return {"cell_type": "code", "execution_count": None, **head, "outputs": [], "source": source}
 
 
+def executed(notebook: str, folder: Path) -> str:
+    """Run a notebook in a folder; return it with its outputs, and nothing that names this machine."""
+    import nbclient
+    import nbformat
+
+    cells = nbformat.reads(notebook, as_version=4)
+    place = {"metadata": {"path": str(folder)}}
+    nbclient.NotebookClient(cells, timeout=600, resources=place, record_timing=False).execute()
+    cells.metadata.pop("language_info")
+    return nbformat.writes(cells) + "\n"
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        path = Path(name)
-        path.with_suffix(".ipynb").write_text(notebook_of(path.read_text()))
+        if name != "--execute":
+            path = Path(name)
+            notebook = notebook_of(path.read_text())
+            if "--execute" in sys.argv:
+                notebook = executed(notebook, path.parent)
+            path.with_suffix(".ipynb").write_text(notebook)

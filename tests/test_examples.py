@@ -64,8 +64,14 @@ def test_nvflares_simulator_runs_a_rule_against_a_malicious_site(tmp_path):
 
 
 @pytest.fixture
-def notebook_of():
-    return runpy.run_path(str(EXAMPLES.parent / "docs" / "notebook.py"))["notebook_of"]
+def making():
+    """Return what makes notebooks, by name."""
+    return runpy.run_path(str(EXAMPLES.parent / "docs" / "notebook.py"))
+
+
+@pytest.fixture
+def notebook_of(making):
+    return making["notebook_of"]
 
 
 def test_cells_of_a_script_become_cells_of_a_notebook(notebook_of):
@@ -82,6 +88,32 @@ def test_cells_of_a_script_become_cells_of_a_notebook(notebook_of):
 def test_the_notebook_of_the_tutorial_is_made_of_its_script(notebook_of):
     made = notebook_of((EXAMPLES / "tutorial.py").read_text())
     assert (EXAMPLES / "tutorial.ipynb").read_text() == made, "make fill"
+
+
+def sources_of(cells):
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+
+
+def printed_in(cells):
+    """Return what the cells of a notebook print, digits apart, which are others on another machine."""
+    from making.tutorials import shape_of
+
+    outputs = [one for cell in cells for one in cell.get("outputs", ())]
+    return [shape_of("".join(one["text"])) for one in outputs if one["output_type"] == "stream"]
+
+
+def test_the_notebook_on_the_paper_has_the_cells_of_its_script_and_prints_what_it_shows(making, tmp_path):
+    for package in ("nbclient", "nbformat", "matplotlib", "torch"):
+        pytest.importorskip(package)
+    made = making["notebook_of"]((EXAMPLES / "paper.py").read_text())
+    stored = json.loads((EXAMPLES / "paper.ipynb").read_text())["cells"]
+    assert sources_of(stored) == sources_of(json.loads(made)["cells"]), "make fill"
+    cells = json.loads(making["executed"](made, tmp_path))["cells"]
+    assert printed_in(cells) == printed_in(stored)
+    assert "the same as holdfast's invariant: True\n" in printed_in(cells)
+    drawn = [one["data"] for cell in cells for one in cell.get("outputs", ()) if "data" in one]
+    assert [data for data in drawn if "image/png" in data]
+    assert not [one for cell in cells for one in cell.get("outputs", ()) if one.get("name") == "stderr"]
 
 
 @pytest.fixture(scope="module")

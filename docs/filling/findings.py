@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holdfast.paper import CLAIMS
+from holdfast.paper.judging import ENOUGH, rates_of
+from holdfast.paper.network_table import NETWORKS
 from holdfast.report.tables import claims_counted
 
 from .grid import grid
@@ -14,28 +16,40 @@ Document = Mapping[str, Any]
 TASKS = {"phishing": "phishing (stand-in)", "digits": "digits", "cifar10": "CIFAR-10", "twitter": "Twitter"}
 #: A space at which no line breaks.
 NARROW = "&nbsp;"
-RATES = ("accuracy", "attack_success")
 #: How the numbers of a preliminary claim begin.
 EARLY = re.compile(r"^(holds|does not hold) with (\d+) of \d+ seeds: ")
-#: With fewer seeds than this, a number is preliminary.
-ENOUGH = 3
 #: The rows of the main table: what it calls them, and the tables and rows they come from.
 ROWS = {
     "nobody attacks, plain averaging": ("table1", "No attack"),
     "plain averaging": ("table1", "FedAvg"),
     "trimmed mean (one half of the paper's rule)": ("table1", "Trimmed mean"),
     "AND-mask (the other half)": ("table4", "AND-mask"),
-    "**the paper's rule, as printed**": ("table1", "Invariant"),
-    "the paper's rule, as in its released code": ("table1", "Invariant (released code: τ 0.6, α 0.45)"),
+    "**the paper's rule, settings of its table 3** (mask with ≥, as in its text)": ("table1", "Invariant"),
+    "the paper's rule, settings of its released code": ("table1", "Invariant (released code: τ 0.6, α 0.45)"),
     "Krum, then trimmed mean": ("table1", "Krum, trimmed mean"),
     "**the watch in front of it**": ("watch", "Watch, Krum, trimmed mean"),
 }
-#: Claims that are checks of ours, and stand among those that the paper makes: its table 1 in one line.
-OURS = ("claim-1",)
+#: The columns of verdicts: the tasks of the paper, and digits, which it does not have.
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "CIFAR-10, the paper's network": NETWORKS,
+    "CIFAR-10, a small network": ("cifar10",),
+    "Twitter": ("twitter",),
+    "phishing (stand-in)": ("phishing",),
+    "mean over its tasks": tuple(f"phishing + {task} + twitter" for task in ("cifar10", *NETWORKS)),
+    "digits, not in the paper": ("digits", "phishing + digits"),
+}
+#: How the paper's network is trained, where a cell has several tasks.
+PROTOCOLS = {
+    "cifar10-resnet18": "its protocol",
+    "cifar10-released": "its release",
+    "cifar10-resnet18-warm": "warm start",
+}
 
 
 def main_text(found: Document) -> str:
-    """Return the main table: accuracy / attack success with its 95 % interval, and below what is printed."""
+    """Return the main table: accuracy / attack success with its 95 % interval after the last round, then over
+    the last ten, then what is printed.
+    """
     cells = {
         (one["name"], cell["row"], cell["task"]): cell
         for one in found["experiments"]
@@ -54,12 +68,15 @@ def _cell(cell: Document | None) -> str:
     paper = f"<br>*paper:{NARROW}{_rates(cell['printed'])}*" if printed else ""
     if not cell["measured"]:
         return f"not measured{paper}"
-    accuracy, success = cell["measured"]["accuracy"], cell["measured"]["attack_success"]
-    own = _rates({"accuracy": accuracy["mean"], "attack_success": success["mean"]})
-    few = (
-        f"*preliminary:{NARROW}{_seeds(cell['n_seeds'])}*" if cell["n_seeds"] < ENOUGH else _interval(success)
-    )
-    return f"{own}<br>{few}{paper}"
+    few = f"<br>*preliminary:{NARROW}{_seeds(cell['n_seeds'])}*" if cell["n_seeds"] < ENOUGH else ""
+    return f"{_last(cell)}<br>ten:{NARROW}{_last(cell, 'last10_')}{few}{paper}"
+
+
+def _last(cell: Document, prefix: str = "") -> str:
+    """Return accuracy / attack success with its interval, after the last round or over the last ten."""
+    accuracy, success = (cell["measured"][f"{prefix}{rate}"] for rate in ("accuracy", "attack_success"))
+    rates = _rates({"accuracy": accuracy["mean"], "attack_success": success["mean"]})
+    return f"{rates}{NARROW}{_interval(success)}" if cell["n_seeds"] >= ENOUGH else rates
 
 
 def _rates(rates: Mapping[str, float]) -> str:
@@ -89,27 +106,50 @@ def last_ten_text(found: Document, task: str = "cifar10") -> str:
         if one["name"] in ("table1", "table4", "warm_start") and cell["task"] == task and cell["measured"]
     }
     for title, cell in shown.items():
-        last, ten = (
-            _rates({rate: cell["measured"][f"{prefix}{rate}"]["mean"] for rate in RATES})
-            for prefix in ("", "last10_")
-        )
-        lines.append([title, last, ten, str(cell["n_seeds"])])
+        lines.append([title, _last(cell), _last(cell, "last10_"), str(cell["n_seeds"])])
+    return grid(lines)
+
+
+def last_ten_of_all_text(found: Document) -> str:
+    """Return accuracy / attack success over the last ten rounds: tables 1 and 4, on every task."""
+    cells: dict[str, dict[str, Document]] = {}
+    for one in found["experiments"]:
+        if one["name"] in ("table1", "table4"):
+            for cell in one["cells"]:
+                cells.setdefault(cell["row"], {})[cell["task"]] = cell
+    lines = [["", *TASKS.values()], ["---"] * (1 + len(TASKS))]
+    for row, by_task in cells.items():
+        measured = (by_task.get(task, {"measured": None}) for task in TASKS)
+        lines.append([row, *(_last(cell, "last10_") if cell["measured"] else "–" for cell in measured)])
     return grid(lines)
 
 
 def verdicts_text(found: Document) -> str:
-    """Return what the paper itself says, with the verdict on each task."""
+    """Return the statements of the paper itself, with the verdict on each task."""
     by_claim: dict[str, list[Document]] = {}
     for claim in found["claims"]:
-        if claim["id"] in OURS or not claim["source"].startswith("our check"):
+        if not claim["is_ours"]:
             by_claim.setdefault(claim["id"], []).append(claim)
-    lines = [["claim", *TASKS.values(), "mean over tasks"], ["---"] * (2 + len(TASKS))]
+    lines = [["statement", *COLUMNS], ["---"] * (1 + len(COLUMNS))]
     for own in by_claim.values():
-        by_task = {one["task"]: _verdict(one) for one in own}
-        joined = [f"{task}: {verdict}" for task, verdict in by_task.items() if "+" in task]
-        cells = (by_task.get(task, "") for task in TASKS)
-        lines.append([f"{own[0]['text']} ({own[0]['source']})", *cells, "<br>".join(joined)])
+        cells = ([one for one in own if one["task"] in tasks] for tasks in COLUMNS.values())
+        lines.append([f"{own[0]['text']} ({own[0]['source']})", *map(_verdicts, cells)])
     return grid(lines)
+
+
+def _verdicts(claims: Iterable[Document]) -> str:
+    """Return the verdicts of a cell; of several, each with its task."""
+    claims = list(claims)
+    if len(claims) < 2:
+        return "".join(map(_verdict, claims))
+    return "<br>".join(f"{_protocol(one['task'])}: {_verdict(one)}" for one in claims)
+
+
+def _protocol(task: str) -> str:
+    """Return how a task of a cell is told from the others in it."""
+    parts = task.split(" + ")
+    network = next((PROTOCOLS[part] for part in parts if part in PROTOCOLS), None)
+    return network or ("small network" if "cifar10" in parts else task)
 
 
 def _verdict(claim: Document) -> str:
@@ -121,10 +161,21 @@ def _verdict(claim: Document) -> str:
 
 
 def counted_text(found: Document) -> str:
-    """Return how many claims hold, and how many do not."""
-    return (
-        f"Of {len(found['claims'])} checks, one claim on one task each: {claims_counted(found['claims'])}.\n"
-    )
+    """Return how many claims hold and how many do not, the paper's own apart from ours, by task."""
+    lines = [
+        ["one claim on one task each", "the paper's own statements", "our checks of its numbers"],
+        ["---"] * 3,
+    ]
+    for title, tasks in {**COLUMNS, "**all of its tasks**": _its_tasks()}.items():
+        own = [claim for claim in found["claims"] if claim["task"] in tasks]
+        parts = ([claim for claim in own if claim["is_ours"] is ours] for ours in (False, True))
+        lines.append([title, *(claims_counted(part) for part in parts)])
+    *first, digits, every = lines
+    return grid([*first, every, digits])
+
+
+def _its_tasks() -> list[str]:
+    return [task for title, tasks in COLUMNS.items() if "not in the paper" not in title for task in tasks]
 
 
 def claims_text(found: Document) -> str:
@@ -134,31 +185,32 @@ def claims_text(found: Document) -> str:
         for one in found["experiments"]
         for cell in one["cells"]
     }
-    named = {claim.id: claim.cells for claim in CLAIMS}
+    named = {claim.id: claim for claim in CLAIMS}
     by_claim: dict[str, list[str]] = {}
     for one in found["claims"]:
         if one["verdict"] != "not measured":
             used = [
-                (name, cells[experiment, row, task])
+                (name, experiment, cells[experiment, row, task])
                 for task in one["task"].split(" + ")
-                for name, (experiment, row) in named[one["id"]].items()
+                for name, (experiment, row) in named[one["id"]].cells_on(task).items()
             ]
-            line = f"- {one['task']}, {_counts(used)}: {_verdict(one)}. {_with_intervals(one, used)}"
+            line = f"- {one['task']}, {_counts(one, used)}: {_verdict(one)}. {_with_intervals(one, used)}"
             by_claim.setdefault(f"**{one['text']}** ({one['source']})", []).append(line)
     return "\n".join("\n".join([text, "", *lines, ""]) for text, lines in by_claim.items())
 
 
-def _counts(used: Iterable[tuple[str, Document]]) -> str:
-    """Return with how many seeds the cells of a claim were measured; a study has three."""
-    counts = sorted({cell["n_seeds"] for _, cell in used}) or [ENOUGH]
+def _counts(claim: Document, used: Iterable[tuple[str, str, Document]]) -> str:
+    """Return with how many seeds the cells of a claim were measured, or its study."""
+    early = EARLY.match(claim["numbers"])
+    counts = sorted({cell["n_seeds"] for *_, cell in used}) or [int(early[2]) if early else ENOUGH]
     return _seeds(counts[0]) if len(counts) == 1 else f"{counts[0]} to {_seeds(counts[-1])}"
 
 
-def _with_intervals(claim: Document, used: Iterable[tuple[str, Document]]) -> str:
+def _with_intervals(claim: Document, used: Iterable[tuple[str, str, Document]]) -> str:
     """Return the numbers of a claim, with the 95 % interval behind each attack success that it names."""
     text = EARLY.sub("", claim["numbers"])
-    for name, cell in used:
-        success = cell["measured"]["attack_success"]
+    for name, experiment, cell in used:
+        _, success = rates_of(experiment, cell)
         if success["interval"]:
             low, high = (f"{100 * end:.0f}" for end in success["interval"])
             shown = rf"(?<![\w,] )({re.escape(name)} Acc [\d.]+%, ASR {100 * success['mean']:.1f}%)"

@@ -13,7 +13,7 @@ from rich.table import Table
 from .._support.counting import count_of
 from .._support.writable import check_writable_file
 from ..theory import Advice, advise
-from ..theory.advice_text import percent, region_text, watch_text
+from ..theory.advice_text import paper_text, percent, region_text, watch_text
 from . import options
 from .shown import Ending, errors_shown
 
@@ -115,6 +115,8 @@ def _show(advice: Advice, console: Console) -> None:
     console.print(_bullets(advice.guarantees))
     console.print("\n[bold]Feasible[/bold]")
     console.print(_bullets([region_text(federation, advice.region)]))
+    console.print("\n[bold]The paper's advice[/bold]")
+    console.print(_bullets([paper_text(federation)]))
     console.print("\n[bold]Watched[/bold]")
     seen = watch_text(federation, strength=advice.strength, n_rounds=advice.rounds_until_seen)
     console.print(_bullets([seen]))

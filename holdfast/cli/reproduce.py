@@ -23,7 +23,8 @@ Names = Annotated[
     typer.Argument(
         metavar="NAME...",
         help="all; tables and figures of the paper: table1, table4 to table10, figure4 to figure6,"
-        " separable-minima; or experiments of our own, such as watch or worst_case.",
+        " separable-minima; or experiments of our own, such as watch or worst_case. Figures 1 to 3 come from"
+        " 'holdfast theory figures'.",
     ),
 ]
 Seeds = Annotated[

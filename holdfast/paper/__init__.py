@@ -48,6 +48,9 @@ EXPERIMENTS: Mapping[str, Table] = MappingProxyType(
     }
 )
 
+#: Figures that are drawn from formulas, without a run.
+THEORY = ("figure1", "figure2", "figure3")
+
 #: Experiments of thousands of runs, which "all" leaves out.
 LARGE: Mapping[str, WorstCase] = MappingProxyType({table.name: table for table in WORST_CASES})
 
@@ -69,6 +72,8 @@ def experiments_named(
             raise InputError(f"no experiment on {task!r}; there are: {', '.join(COLUMNS)}")
     wanted: dict[str, Table | WorstCase] = {}
     for name in names:
+        if name.rstrip("abc") in THEORY:
+            raise InputError(f"{name} follows from formulas and has no runs: type 'holdfast theory figures'")
         found: dict[str, Table | WorstCase] = {
             **{own: one for own, one in EXPERIMENTS.items() if name in ("all", own, own.rstrip("abc"))},
             **{own: one for own, one in LARGE.items() if name in ("worst_case", own)},

@@ -13,11 +13,12 @@ from ..lab.choices import build_run
 from . import CLAIMS, experiments_named, judge_claims
 from .experiment import Document, Experiment, document
 from .judging import Claim
-from .studies import analyses_of, load_or_make_study, load_study
+from .network_table import NETWORKS
+from .studies import NETWORK_ANALYSES, analyses_of, load_or_make_study, load_study
 
 __all__ = ["STUDIES", "TASK", "evidence"]
 
-#: The task of all studies; it stands for CIFAR-10.
+#: The task of the studies that are made with the tables; it stands for CIFAR-10.
 TASK = "digits"
 
 log = logging.getLogger("holdfast")
@@ -31,8 +32,9 @@ def evidence(
 ) -> Document:
     """Return the document of these experiments; "all" for every one.
 
-    A study that is not stored is left out, or made where `make` asks for that. Of the claims, it has those
-    that these experiments decide; at the scale "smoke", at which nothing is learned, none.
+    A study that is not stored is left out, or made where `make` asks for that; what studies find in the
+    paper's own network is only read. Of the claims, it has those that these experiments decide; at the scale
+    "smoke", at which nothing is learned, none.
 
     >>> evidence(["table4"], Path("nowhere"))["experiments"][0]["name"]
     'table4'
@@ -42,20 +44,25 @@ def evidence(
     tables = experiments_named([name for name in names if name not in STUDIES], scale=scale, n_seeds=n_seeds)
     studies = [_experiment(name, folder, scale, n_seeds, make=make) for name in wanted]
     own = {*wanted, *(one.name for one in tables)}
-    about = [claim.id for claim in CLAIMS if "all" in names or _decided_by(claim) <= own]
+    about = {
+        (claim.id, task)
+        for claim in CLAIMS
+        for task in claim.tasks
+        if "all" in names or _decided_by(claim, task) <= own
+    }
 
     def judged(experiments: Sequence[Document]) -> list[Document]:
         claims = [] if scale == "smoke" else judge_claims(experiments)
-        return [claim for claim in claims if claim["id"] in about]
+        return [claim for claim in claims if (claim["id"], claim["task"]) in about]
 
     return document([*tables, *filter(None, studies)], folder, scale=scale, judge=judged)
 
 
-def _decided_by(claim: Claim) -> set[str]:
-    """Return the names of the experiments that a claim is about, or that of its study."""
+def _decided_by(claim: Claim, task: str) -> set[str]:
+    """Return the names of the experiments that decide a claim on a task, or that of its study."""
     if claim.holds is None:
         return {name for name, study in STUDIES.items() if study.claim == claim.id}
-    return {experiment for experiment, _ in claim.cells.values()}
+    return {experiment for own in task.split(" + ") for experiment, _ in claim.cells_on(own).values()}
 
 
 def _experiment(name: str, folder: Path, scale: str, n_seeds: int, *, make: bool) -> Experiment | None:
@@ -81,9 +88,24 @@ def _experiment(name: str, folder: Path, scale: str, n_seeds: int, *, make: bool
         "figure",
         study.note,
         (),
-        studies={**numbers, "findings": [finding]},
+        studies={**numbers, "findings": [finding, *_network_findings(name, folder, scale)]},
         analyses={own: [asdict(one) for one in given] for own, given in found.items()},
     )
+
+
+def _network_findings(name: str, folder: Path, scale: str) -> list[Document]:
+    """Return what a stored study found in the paper's own network, with one seed, under each protocol."""
+    study, (n_rounds, analyses) = STUDIES[name], NETWORK_ANALYSES[name]
+    findings = []
+    for task in NETWORKS:
+        run = build_run(task, attack="edge-case", scale=scale).replace(n_rounds=n_rounds)
+        try:
+            stored = {own: [load_study(analysis, run, folder)] for own, analysis in analyses.items()}
+            holds, text = study.finding({"seeds": [0], **study.numbers(stored)})
+        except (DataError, ArithmeticError, LookupError, ValueError):  # not there, or edited
+            continue
+        findings.append({"id": study.claim, "task": task, "holds": holds, "numbers": text, "n_seeds": 1})
+    return findings
 
 
 def _landscape_numbers(found: Found) -> Document:

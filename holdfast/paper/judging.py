@@ -6,17 +6,24 @@ from typing import Any, NamedTuple
 
 from .._support.lookup import nearest
 from ..errors import InputError
-from .experiment import Document
+from .experiment import LAST, Document
 from .table import STAND_IN, Table
 
-__all__ = ["Claim", "Rates", "cells_of", "in_words", "judge"]
+__all__ = ["ENOUGH", "OURS", "SWINGING", "Claim", "Rates", "cells_of", "in_words", "judge", "rates_of"]
 
 #: Which cells a claim is about: experiment and row, by the name that the claim has for them.
 Cells = Mapping[str, tuple[str, str]]
 
+#: How the source of a claim begins that the paper does not make: we read it off the numbers that it prints.
+OURS = "our check of "
+#: With fewer seeds than this, a verdict is preliminary.
+ENOUGH = 3
+#: Experiments in which the attack success swings so much from round to round that the last ten are averaged.
+SWINGING = ("paper_network", "paper_released", "paper_network_warm")
+
 
 class Rates(NamedTuple):
-    """Accuracy and attack success rate after the last round, means over the seeds."""
+    """Accuracy and attack success rate, means over the seeds."""
 
     accuracy: float
     success: float
@@ -35,8 +42,9 @@ def in_words(found: Mapping[str, Rates]) -> str:
 class Claim:
     """A sentence that can be wrong, where the paper has it, and how it is checked on which tasks.
 
-    `tasks` may join several by " + ". `holds` and `numbers` get the rates of the cells by name, one mapping
-    per joined task. Without `holds`, a study brings the finding.
+    `tasks` may join several by " + ". `cells` are those of every task but those in `elsewhere`, whose numbers
+    are in other experiments. `holds` and `numbers` get the rates of the cells by name, one mapping per joined
+    task. Without `holds`, a study brings the finding.
     """
 
     id: str
@@ -46,6 +54,16 @@ class Claim:
     cells: Cells = field(default_factory=dict)
     holds: Callable[..., bool] | None = None
     numbers: Callable[..., str] = in_words
+    elsewhere: Mapping[str, Cells] = field(default_factory=dict)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the paper does not state it: we read it off its numbers."""
+        return self.source.startswith(OURS)
+
+    def cells_on(self, task: str) -> Cells:
+        """Return the cells that decide it on a task."""
+        return self.elsewhere.get(task, self.cells)
 
 
 def cells_of(experiment: str, *rows: str) -> dict[str, tuple[str, str]]:
@@ -58,8 +76,9 @@ def judge(
 ) -> list[Document]:
     """Return each claim on each of its tasks with a verdict, as it goes into the document.
 
-    The verdict is "holds", "does not hold", "preliminary" where a cell has fewer seeds than were asked for,
-    or "not measured". A claim about a cell that no table has raises, whether anything is measured or not.
+    The verdict is "holds", "does not hold", "preliminary" where a cell has fewer seeds than were asked for or
+    than three, or "not measured". A claim about a cell that no table has raises, whether anything is measured
+    or not.
     """
     experiments = list(experiments)
     for claim in claims:
@@ -82,6 +101,7 @@ def judge(
             "task": task,
             "stands_in_for": STAND_IN.get(task) if STAND_IN.get(task) in claim.tasks else None,
             "source": claim.source,
+            "is_ours": claim.is_ours,
         }
         for claim in claims
         for task in claim.tasks
@@ -90,7 +110,7 @@ def judge(
 
 def _check(claim: Claim, tables: Mapping[str, Table]) -> None:
     for task in (part for joined in claim.tasks for part in joined.split(" + ")):
-        for experiment, row in claim.cells.values():
+        for experiment, row in claim.cells_on(task).values():
             if experiment not in tables:
                 raise InputError(f"claim {claim.id} names {experiment!r}, which is no experiment")
             if not tables[experiment].has(row, task):
@@ -104,12 +124,12 @@ def _studied(claim: Claim, task: str, findings: Mapping[tuple[str, str], Documen
     if (claim.id, task) not in findings:
         return {"verdict": "not measured", "numbers": f"missing: the study on {task}"}
     found = findings[claim.id, task]
-    return {"verdict": _verdict(found["holds"]), "numbers": found["numbers"]}
+    return _weighed(found["holds"], found["numbers"], found.get("n_seeds", ENOUGH), ENOUGH)
 
 
 def _measured(claim: Claim, task: str, cells: Mapping[tuple[str, str, str], Document]) -> Document:
     places = [
-        {name: (experiment, row, own) for name, (experiment, row) in claim.cells.items()}
+        {name: (experiment, row, own) for name, (experiment, row) in claim.cells_on(own).items()}
         for own in task.split(" + ")
     ]
     used = [place for one in places for place in one.values()]
@@ -117,22 +137,34 @@ def _measured(claim: Claim, task: str, cells: Mapping[tuple[str, str, str], Docu
         measured = cells[place]["measured"] if place in cells else None
         if measured is None or measured["attack_success"] is None:
             return {"verdict": "not measured", "numbers": "missing: {1} on {2} ({0})".format(*place)}
-    rates = [{name: _rates(cells[place]) for name, place in one.items()} for one in places]
+    rates = [
+        {
+            name: Rates(*(rate["mean"] for rate in rates_of(place[0], cells[place])))
+            for name, place in one.items()
+        }
+        for one in places
+    ]
     assert claim.holds is not None
-    verdict, numbers = _verdict(claim.holds(*rates)), claim.numbers(*rates)
     n_seeds, n_wanted = min(
-        ((cells[place]["n_seeds"], cells[place]["n_wanted"]) for place in used),
+        ((cells[place]["n_seeds"], max(ENOUGH, cells[place]["n_wanted"])) for place in used),
         key=lambda pair: pair[0] - pair[1],
     )
+    return _weighed(claim.holds(*rates), claim.numbers(*rates), n_seeds, n_wanted)
+
+
+def rates_of(experiment: str, cell: Mapping[str, Any]) -> tuple[Document, Document]:
+    """Return the accuracy and the attack success that a claim is judged by, each with its spread."""
+    prefix = f"last{LAST}_" if experiment in SWINGING else ""
+    measured = cell["measured"]
+    return measured[f"{prefix}accuracy"], measured[f"{prefix}attack_success"]
+
+
+def _weighed(holds: bool, numbers: str, n_seeds: int, n_wanted: int) -> Document:
+    """Return the verdict with its numbers; a preliminary one where there are too few seeds."""
+    verdict = "holds" if holds else "does not hold"
     if n_seeds < n_wanted:
-        numbers = f"{verdict} with {n_seeds} of {n_wanted} seeds: {numbers}"
-        verdict = "preliminary"
+        return {
+            "verdict": "preliminary",
+            "numbers": f"{verdict} with {n_seeds} of {n_wanted} seeds: {numbers}",
+        }
     return {"verdict": verdict, "numbers": numbers}
-
-
-def _rates(cell: Document) -> Rates:
-    return Rates(cell["measured"]["accuracy"]["mean"], cell["measured"]["attack_success"]["mean"])
-
-
-def _verdict(holds: bool) -> str:
-    return "holds" if holds else "does not hold"

@@ -5,29 +5,56 @@ from dataclasses import replace
 from functools import partial
 
 from ..lab.presets import PAPER_NETWORK, RELEASED, WARM_NETWORK
-from ..lab.scenario import Run
+from ..lab.scenario import Run, Task
+from ..lab.tasks import task_named
 from ..lab.training import crop_and_flip, mixed_sgd
 from .cifar10_tables import TAUS
 from .table import Row, Table
 
-__all__ = ["DECIDES_TABLE", "LONG_TABLE", "NETWORK_TABLE", "NETWORK_TABLES", "RELEASED_TABLE", "WARM_TABLE"]
+__all__ = [
+    "DECIDES_TABLE",
+    "LONG_TABLE",
+    "NETWORKS",
+    "NETWORK_TABLE",
+    "NETWORK_TABLES",
+    "PROTOCOL_TABLES",
+    "RELEASED_SETTINGS",
+    "RELEASED_TABLE",
+    "WARM_TABLE",
+]
 
 _PRINTED = Row("Invariant", settings={"invariant.tau": 0.2, "invariant.alpha": 0.25})
 _TAU_6 = Row("Invariant (τ 0.6)", settings={"invariant.tau": 0.6, "invariant.alpha": 0.25})
-_RELEASED = Row(
-    "Invariant (released code: τ 0.6, α 0.45)", settings={"invariant.tau": 0.6, "invariant.alpha": 0.45}
-)
+#: The row of the rule with the settings that the released code has written into it.
+RELEASED_SETTINGS = "Invariant (released code: τ 0.6, α 0.45)"
+_RELEASED = Row(RELEASED_SETTINGS, settings={"invariant.tau": 0.6, "invariant.alpha": 0.45})
 _WATCH = "factions+krum_trimmed_mean"
 
 _Table = partial(Table, printed_in=("table1", "table4"))
+
+
+def _note(task: Task, rest: str, scale: str) -> str:
+    """Return what the runs of this scale are, and the rest of a note."""
+    own = task_named(task.name, scale=scale)
+    model, data = dict(own.model.settings), dict(own.data.settings)
+    network = "ResNet-18" if model["width"] == 64 else f"ResNet-18 of width {model['width']} in place of 64"
+    start = " from ImageNet weights" if model["weights"] else ""
+    return (
+        f"{network}{start}, {data['n_train']:,} images, {own.n_rounds} rounds (the paper: 300),"
+        f" {own.n_per_round} of {own.n_clients} clients per round, a fifth of them malicious. {rest}"
+    )
+
 
 #: Rows are made in this order, the first seed of all before the second of any.
 NETWORK_TABLE = _Table(
     "paper_network",
     "The paper's own network: ResNet-18 from ImageNet weights",
-    "ResNet-18 from ImageNet weights, rate 0.01 and momentum 0.9, batches of 64 of which attackers replace 8 by"
-    " backdoor images, Dirichlet with α = 0.5, 20 of 100 clients per round, 20 of them malicious, 100 rounds; the"
-    " paper has 300. Honest and backdoor images are scaled alike.",
+    partial(
+        _note,
+        PAPER_NETWORK,
+        "Rate 0.01 and momentum 0.9, batches of 64 of which attackers replace 8 by backdoor images, Dirichlet"
+        " with α = 0.5. Honest and backdoor images are scaled alike.",
+    ),
     (
         Row("FedAvg", "fedavg"),
         _RELEASED,
@@ -58,9 +85,13 @@ NETWORK_TABLE = _Table(
 RELEASED_TABLE = _Table(
     "paper_released",
     "The paper's released code, to the letter",
-    "As the released code has it: honest images from 0 to 255 and backdoor images from 0 to 1, the statistics of"
-    " BatchNorm never sent. Accuracy is measured with those of the worker that trains the clients, attack success"
-    " with those that the server's model has from the start.",
+    partial(
+        _note,
+        RELEASED,
+        "As the released code has it: honest images from 0 to 255 and backdoor images from 0 to 1, the"
+        " statistics of BatchNorm never sent. Accuracy is measured with those of the worker that trains the"
+        " clients, attack success with those that the server's model has from the start.",
+    ),
     (
         Row("FedAvg", "fedavg"),
         _RELEASED,
@@ -110,8 +141,8 @@ def _warm(run: Run) -> Run:
 DECIDES_TABLE = Table(
     "paper_decides",
     "What decides in the paper's own network",
-    "The table of 100 rounds after 50, with one change at a time. A third of poison is half a backdoor image per"
-    " clean one. The mask is that of figure 6, with the trimmed mean of the released code.",
+    "The table of 100 rounds after 50, with one change at a time. A third of poison is half a backdoor image"
+    " per clean one. The mask is that of figure 6, with the trimmed mean of the released code.",
     (
         *_changed("unchanged", lambda run: run),
         *_changed("no momentum", lambda run: run.replace(train=partial(mixed_sgd, lr=0.01))),
@@ -138,8 +169,12 @@ DECIDES_TABLE = Table(
 WARM_TABLE = _Table(
     "paper_network_warm",
     "The paper's own network from a warm start",
-    "ResNet-18 without ImageNet weights: the server trains it on 10,000 images of its own for 6 epochs first. Rate"
-    " 0.01 without momentum, half a backdoor image per clean one, crops and flips, 100 rounds.",
+    partial(
+        _note,
+        WARM_NETWORK,
+        "The server trains the network on 10,000 of the images first, which clients then do not have. Rate"
+        " 0.01 without momentum, half a backdoor image per clean one, crops and flips.",
+    ),
     (
         Row("FedAvg", "fedavg"),
         _TAU_6,
@@ -153,5 +188,9 @@ WARM_TABLE = _Table(
     tasks=(WARM_NETWORK.name,),
     most_seeds=1,
 )
+
+#: One table for each protocol, and the tasks of these.
+PROTOCOL_TABLES = (NETWORK_TABLE, RELEASED_TABLE, WARM_TABLE)
+NETWORKS = tuple(task for table in PROTOCOL_TABLES for task in table.tasks)
 
 NETWORK_TABLES = (NETWORK_TABLE, RELEASED_TABLE, LONG_TABLE, DECIDES_TABLE, WARM_TABLE)

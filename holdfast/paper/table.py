@@ -68,7 +68,7 @@ class Table:
 
     name: str
     title: str
-    note: str  # what was changed against the paper
+    note: str | Callable[[str], str]  # what was changed against the paper; by scale, if that differs
     rows: tuple[Row, ...]
     tasks: tuple[str, ...] = TASKS
     stands_in: bool = False  # digits stand beside what is printed of CIFAR-10
@@ -94,8 +94,9 @@ class Table:
             if task in (row.tasks or self.tasks)
         )
         kind: Literal["table", "figure"] = "table" if self.axis is None else "figure"
+        note = self.note if isinstance(self.note, str) else self.note(scale)
         return Experiment(
-            self.name, self.title, kind, self.note, cells, axis=self.axis, printed_by=self.printed_by
+            self.name, self.title, kind, note, cells, axis=self.axis, printed_by=self.printed_by
         )
 
     def _cell(self, row: Row, task: str, scale: str, n_seeds: int) -> Cell:

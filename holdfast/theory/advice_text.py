@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from .._support.counting import largest_minority, votes_needed
 from .federation import Assessment, Federation
 
-__all__ = ["guarantees", "percent", "problems", "region_text", "watch_text"]
+__all__ = ["guarantees", "paper_text", "percent", "problems", "region_text", "watch_text"]
 
 
 def guarantees(federation: Federation, found: Assessment) -> Iterator[str]:
@@ -63,6 +64,20 @@ def region_text(federation: Federation, region: tuple[tuple[int, int], ...]) -> 
     return (
         f"alpha {_span(strict.alpha, wide.alpha)} (trim {_span(trims[0], trims[-1])} at each end) and tau"
         f" {_span(wide.tau, strict.tau)} ({_span(masks[0], masks[-1])} against{never})"
+    )
+
+
+def paper_text(federation: Federation) -> str:
+    """State the paper's own advice on tau (Appendix C.3) for this federation, in one sentence.
+
+    >>> paper_text(Federation(n_clients=100, n_malicious=20, n_per_round=20)).split("; ")[0]
+    "start with tau = N'/N = 0.2 and increase it for more robustness"
+    """
+    tau, n = federation.n_malicious / federation.n_clients, federation.n_per_round
+    n_against = largest_minority(votes_needed(tau, n), n)
+    return (
+        f"start with tau = N'/N = {tau:.2g} and increase it for more robustness; at {tau:.2g}, up to"
+        f" {n_against} of {n} clients may oppose a coordinate that moves"
     )
 
 

@@ -66,6 +66,22 @@ def test_a_round_as_the_page_has_it(page, capsys):
         assert "clients heard" in capsys.readouterr().out
 
 
+def test_the_lines_of_the_papers_rule_are_the_rule(capsys):
+    code, chances = blocks(DOCS / "algorithm.md", "python")
+    exec(code.text, scope := {})
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        n = int(rng.integers(3, 41))
+        rows = rng.integers(-3, 4, (n, 6)) * 0.1  # ties, zeros, and sums of signs that lie on the threshold
+        tau, alpha = rng.integers(0, 11) / 10, rng.integers(0, 10) / 20
+        if 2 * np.ceil(alpha * n) < n:
+            aggregate = invariant(rows, tau=tau, alpha=alpha).update
+            np.testing.assert_allclose(scope["invariant_aggregator"](rows, tau, alpha), aggregate, atol=1e-12)
+    exec(chances.text, {})
+    (printed,) = blocks(DOCS / "algorithm.md", "text")
+    assert capsys.readouterr().out == printed.text
+
+
 def test_a_round_of_pytorch_and_one_of_jax():
     torch = pytest.importorskip("torch")
     pytest.importorskip("jax")

@@ -26,7 +26,7 @@ def test_every_printed_number_is_in_a_cell_of_its_table():
     assert found == printed_numbers()
     own = [name for name, _, task in found if task not in OTHERS]
     assert len(own) == 93 + own.count("paper_network")  # which has numbers of tables 1 and 4 once more
-    assert found["table4", "Mean-variance ratio", "phishing"] == Printed(
+    assert found["table4", "Mean / deviation", "phishing"] == Printed(
         accuracy=0.999, attack_success=0.333, accuracy_variance=0.0, attack_success_variance=0.333
     )
 
@@ -136,14 +136,17 @@ def test_misspelt_names_are_answered():
         experiments_named(["tabel4"])
     with pytest.raises(InputError, match="no experiment on 'mnist'"):
         experiments_named(["table4"], tasks=["mnist"])
+    for name in ("figure1", "figure3c"):
+        with pytest.raises(InputError, match="holdfast theory figures"):
+            experiments_named([name])
 
 
 def test_the_papers_network_has_the_numbers_of_tables_1_and_4_and_one_seed():
-    here, table1, table4 = cells("paper_network", n_seeds=3), cells("table1"), cells("table4")
+    here, table1, table4 = cells("paper_network_warm", n_seeds=3), cells("table1"), cells("table4")
     assert {len(cell.runs) for cell in here.values()} == {cell.n_wanted for cell in here.values()} == {1}
     for (row, task), cell in here.items():
         printed = (table1.get((row, "cifar10")) or table4.get((row, "cifar10")) or cell).printed
-        assert task == "cifar10-resnet18"
+        assert task == "cifar10-resnet18-warm"
         assert cell.printed == printed
         assert cell.runs[0].attack.n_malicious == (0 if row == "No attack" else 20)
     assert len({str(cell.runs[0].description["task"]) for cell in here.values()}) == 1  # one warm start

@@ -1,7 +1,7 @@
 import pytest
 
 from holdfast.theory import Assessment, Federation
-from holdfast.theory.advice_text import guarantees, percent, problems, region_text, watch_text
+from holdfast.theory.advice_text import guarantees, paper_text, percent, problems, region_text, watch_text
 
 
 def test_an_unsure_direction_is_said_to_be_none():
@@ -29,6 +29,13 @@ def test_where_only_all_clients_together_keep_the_risk_that_is_said():
     federation = Federation(11, 5, 5)
     first = next(problems(federation, Assessment.of(federation, tau=0.2, alpha=0.4), 0.01))
     assert "with 11 clients per round" in first
+
+
+@pytest.mark.parametrize(("n_malicious", "tau", "opposing"), [(20, "0.2", 8), (10, "0.1", 9)])
+def test_the_papers_advice_on_tau_is_worked_out_for_the_federation(n_malicious, tau, opposing):
+    text = paper_text(Federation(100, n_malicious, 20))
+    assert f"N'/N = {tau} " in text
+    assert f"up to {opposing} of 20 clients" in text
 
 
 def test_an_empty_region_is_named():
