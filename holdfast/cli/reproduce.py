@@ -48,6 +48,7 @@ def reproduce_command(
     out: options.Out = Path("results"),
     workers: Workers = None,
     tasks: Tasks = None,
+    set_: options.Settings = None,
     device: options.Device = "cpu",
     keep_models: Annotated[
         bool, typer.Option("--keep-models", help="Also store the final model of every run.")
@@ -62,17 +63,19 @@ def reproduce_command(
 ) -> None:
     """Run the experiments behind the paper's tables and figures, and show our numbers beside the paper's."""
     n_workers, ray = _workers(workers)
+    settings = options.settings(set_)
     console = Console(highlight=False)
     with errors_shown():
         from ..paper import COLUMNS, experiments_named
         from ..paper.evidence import STUDIES, TASK, evidence
-        from ..paper.experiment import runs_folder
+        from ..paper.experiment import changed, runs_folder
         from ..paper.reproduction import plan_runs
 
         sizes: Any = {"scale": scale, "n_seeds": seeds or (1 if scale == "smoke" else 3)}
         wanted = None if tasks is None else [name.strip() for name in tasks.split(",") if name.strip()]
         experiments_named([], tasks=wanted or COLUMNS)  # a misspelt task is known before anything is done
         experiments = experiments_named([name for name in names if name not in STUDIES], **sizes)
+        experiments = changed(experiments, settings) if settings else experiments
         everything = experiments_named(["all"], **sizes)
         plan = plan_runs(experiments, out, tasks=wanted, paced_by=everything)
         if dry_run:
@@ -81,9 +84,11 @@ def reproduce_command(
             return
         check_writable_folder(runs_folder(out))
         failed = _make(plan, out, n_workers, ray, device=device, keep_models=keep_models, quiet=as_json)
-        found = evidence(names, out, **sizes, make=wanted is None or TASK in wanted)
-        drawn = _write(found, out / "tables" / scale, out / "figures" / scale)
-        if scale != "smoke":
+        make = wanted is None or TASK in wanted
+        found = evidence(names, out, **sizes, make=make, settings=settings)
+        part = f"{scale}-set" if settings else scale  # what is set here is no table of the paper
+        drawn = _write(found, out / "tables" / part, out / "figures" / part)
+        if scale != "smoke" and not settings:
             _write_claims(evidence(["all"], out, **sizes)["claims"], out / "tables" / scale)
     if as_json:
         typer.echo(json.dumps(found, indent=2))

@@ -15,7 +15,16 @@ from .own import Own, is_own, load_own
 from .scenario import Attack, Defence, Run, Task
 from .tasks import task_named
 
-__all__ = ["NUMBERS", "Numbers", "build_contest", "build_run", "numbers_of", "unattacked"]
+__all__ = [
+    "NUMBERS",
+    "Numbers",
+    "build_contest",
+    "build_run",
+    "has_setting",
+    "numbers_of",
+    "unattacked",
+    "with_settings",
+]
 
 #: The numbers of a part of a run that are settings. Others are in Numbers.
 NUMBERS: Mapping[str, tuple[str, ...]] = {
@@ -82,9 +91,7 @@ def build_run(
     if not attacking.n_malicious:  # whatever nobody does is one and the same training
         attacking = Attack(backdoor=attacking.backdoor)
     run = Run(built, attacking, _defending(defence, watch, built, attacking, own), seed, sampling)
-    for name, value in (settings or {}).items():
-        run = _with_setting(run, name, value)
-    return run
+    return with_settings(run, settings or {})
 
 
 def _task(task: str | Task, scale: str) -> tuple[Task, Own | None]:
@@ -155,6 +162,26 @@ def build_contest(
         for defence in fitting or plain:  # where none fits, the first to refuse it says why
             plain[defence] = _with_setting(plain[defence], name, value)
     return {defence: [run.replace(seed=seed) for seed in seeds] for defence, run in plain.items()}
+
+
+def with_settings(run: Run, settings: Mapping[str, Any]) -> Run:
+    """Return the run with these settings, each in the one function of the run that has it.
+
+    >>> with_settings(build_run("phishing", defence="invariant"), {"tau": 0.9}).defence.aggregate
+    invariant(tau=0.9, alpha=0.25, strict=False)
+    """
+    for name, value in settings.items():
+        run = _with_setting(run, name, value)
+    return run
+
+
+def has_setting(run: Run, name: str) -> bool:
+    """Return whether a run has a setting.
+
+    >>> has_setting(build_run("phishing"), "tau")
+    False
+    """
+    return bool(_matching(run, name))
 
 
 def unattacked(run: Run) -> Run:

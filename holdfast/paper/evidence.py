@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..errors import DataError
 from ..lab.choices import build_run
 from . import CLAIMS, experiments_named, judge_claims
-from .experiment import Document, Experiment, document
+from .experiment import Document, Experiment, changed, document
 from .judging import Claim
 from .network_table import NETWORKS
 from .studies import NETWORK_ANALYSES, analyses_of, load_or_make_study, load_study
@@ -28,13 +28,19 @@ Found = Mapping[str, Sequence[Any]]
 
 
 def evidence(
-    names: Iterable[str], folder: Path, *, scale: str = "cpu", n_seeds: int = 3, make: bool = False
+    names: Iterable[str],
+    folder: Path,
+    *,
+    scale: str = "cpu",
+    n_seeds: int = 3,
+    make: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> Document:
     """Return the document of these experiments; "all" for every one.
 
     A study that is not stored is left out, or made where `make` asks for that; what studies find in the
     paper's own network is only read. Of the claims, it has those that these experiments decide; at the scale
-    "smoke", at which nothing is learned, none.
+    "smoke", at which nothing is learned, and with `settings` of your own, none.
 
     >>> evidence(["table4"], Path("nowhere"))["experiments"][0]["name"]
     'table4'
@@ -42,6 +48,7 @@ def evidence(
     names = list(names)
     wanted = [name for name in STUDIES if name in names or "all" in names]
     tables = experiments_named([name for name in names if name not in STUDIES], scale=scale, n_seeds=n_seeds)
+    tables = changed(tables, settings) if settings else tables
     studies = [_experiment(name, folder, scale, n_seeds, make=make) for name in wanted]
     own = {*wanted, *(one.name for one in tables)}
     about = {
@@ -52,7 +59,7 @@ def evidence(
     }
 
     def judged(experiments: Sequence[Document]) -> list[Document]:
-        claims = [] if scale == "smoke" else judge_claims(experiments)
+        claims = [] if scale == "smoke" or settings else judge_claims(experiments)
         return [claim for claim in claims if (claim["id"], claim["task"]) in about]
 
     return document([*tables, *filter(None, studies)], folder, scale=scale, judge=judged)

@@ -4,12 +4,13 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 from .. import __version__
+from ..lab.choices import has_setting, with_settings
 from ..lab.scenario import Run
 from ..runs.records import OPTIONAL
 from ..runs.results import Result, find_result
@@ -21,6 +22,7 @@ __all__ = [
     "Document",
     "Experiment",
     "Printed",
+    "changed",
     "document",
     "measured_over",
     "run_shown",
@@ -107,6 +109,33 @@ class Experiment:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, in order."""
         return tuple(dict.fromkeys(cell.column for cell in self.cells))
+
+
+def changed(experiments: Sequence[Experiment], settings: Mapping[str, Any]) -> list[Experiment]:
+    """Return the experiments with these settings in all runs that have them; at least one must.
+
+    What was printed stays beside the changed runs.
+
+    >>> changed([], {})
+    []
+    """
+    runs = runs_of(experiments).values()
+    for name, value in settings.items():
+        if runs and not any(has_setting(run, name) for run in runs):
+            with_settings(next(iter(runs)), {name: value})  # raises, and says which settings there are
+    note = "Set here: " + ", ".join(f"{name} = {value}" for name, value in settings.items()) + ". "
+
+    def change(run: Run) -> Run:
+        return with_settings(run, {name: own for name, own in settings.items() if has_setting(run, name)})
+
+    return [
+        replace(
+            one,
+            note=note + one.note,
+            cells=tuple(replace(cell, runs=tuple(map(change, cell.runs))) for cell in one.cells),
+        )
+        for one in experiments
+    ]
 
 
 def runs_folder(folder: Path) -> Path:

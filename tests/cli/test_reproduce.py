@@ -130,6 +130,25 @@ def test_a_dry_run_shows_the_plan_and_makes_nothing(tmp_path):
     assert not out.exists()
 
 
+def test_a_setting_is_changed_in_every_run_that_has_it_and_no_claim_is_judged(tmp_path):
+    sizes = [*HERE, "--out", tmp_path, "--json"]
+    plain = json.loads(reproduce("table4", *sizes).stdout)
+    done = reproduce("table4", *sizes, "--set", "invariant.tau=0.9")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["claims"] == []
+    cells = found["experiments"][0]["cells"]
+    changed = {
+        cell["row"]
+        for cell, before in zip(cells, plain["experiments"][0]["cells"], strict=True)
+        if cell["keys"] != before["keys"]
+    }
+    assert changed == {cell["row"] for cell in cells if cell["defence"] == "invariant"} != set()
+    (mine,) = [cell for cell in cells if (cell["row"], cell["task"]) == ("Invariant", "phishing")]
+    assert "tau=0.9" in json.dumps(found["runs"][mine["keys"][0]])
+    assert {path.parent.name for path in (tmp_path / "tables").rglob("*.md")} == {"smoke", "smoke-set"}
+
+
 def test_a_plan_knows_its_cost_from_what_was_made(tmp_path):
     only = ["--scale", "smoke", "--tasks", "phishing", "--out", tmp_path]
     assert reproduce("table9", *only).exit_code == 0  # nothing of phishing in it
