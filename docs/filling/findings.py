@@ -161,6 +161,18 @@ def _verdict(claim: Document) -> str:
 
 
 def counted_text(found: Document) -> str:
+    """Return how many claims hold, the paper's own apart from ours, and its tasks apart from digits."""
+    lines = []
+    for ours, title in ((False, "The paper's own statements"), (True, "Our checks of the numbers it prints")):
+        claims = [claim for claim in found["claims"] if claim["is_ours"] is ours]
+        its = [claim for claim in claims if claim["task"] in _its_tasks()]
+        beside = [claim for claim in claims if claim["task"] not in _its_tasks()]
+        counts = f"on its tasks {claims_counted(its)}; on digits, a task of ours, {claims_counted(beside)}"
+        lines.append(f"- **{title}:** {counts}.\n")
+    return "".join(lines)
+
+
+def counted_by_task_text(found: Document) -> str:
     """Return how many claims hold and how many do not, the paper's own apart from ours, by task."""
     lines = [
         ["one claim on one task each", "the paper's own statements", "our checks of its numbers"],
