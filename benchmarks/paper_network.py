@@ -2,8 +2,8 @@
 
 The network is that of the table `paper_network`, under its protocol or, with `--task`, another one. What
 rules let through is measured in rounds right after the start, and after 30 and 100 rounds of plain averaging
-under the attack, each with other clients. Figure 4 looks at models after 30 clean rounds, the other studies at
-the one after a single clean round. Each study is stored once it is made, in the same folder as the runs: a
+under the attack, each with other clients. Figure 4 looks at models after 30 clean rounds, the other studies
+at the one after a single clean round. Each study is stored once it is made, in the same folder as the runs: a
 command that was stopped resumes.
 """
 

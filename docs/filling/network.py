@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.paper.experiment import runs_folder, stored_results
+from holdfast.paper.experiment import stored_results
 from holdfast.paper.network_table import (
     DECIDES_TABLE,
     LONG_TABLE,
@@ -142,7 +142,7 @@ def _curves(table: Table, rates: Iterable[str]) -> dict[str, dict[str, NDArray[n
     """Return the running means of ten rounds by row and rate, over the seeds that are finished."""
     curves = {}
     for cell in table().cells:
-        stored, _ = stored_results({run.key: run for run in cell.runs}, runs_folder(RESULTS))
+        stored, _ = stored_results({run.key: run for run in cell.runs}, RESULTS)
         finished = [result for result in stored.values() if result.finished]
         if finished and cell.row in LINES:
             curves[cell.row] = {
