@@ -46,11 +46,12 @@ def attack_named(name: str, task: Task, *, n_malicious: int | None = None, own: 
         others = [first, *others]
         if n_malicious is None:
             n_malicious = whole_share(MALICIOUS.get(base, 0.2), task.n_clients)
-        poison = {
-            "poison_fraction": POISON.get(base, 0.5),
-            "poison_per_batch": PER_BATCH.get(task.name, 0),
-        }
-        attack = Attack(name, n_malicious, **poison)
+        attack = Attack(
+            name,
+            n_malicious,
+            poison_fraction=POISON.get(base, 0.5),
+            poison_per_batch=PER_BATCH.get(task.name, 0),
+        )
     for part in others:
         if part not in known:
             raise InputError(f"no attack {part!r} on {task.name}{_offered(part, known, own)}")

@@ -27,8 +27,8 @@ PAPER_NETWORK = Task(
     n_rounds=100,
 )
 
-#: The released code to the letter: honest images from 0 to 255, edge cases from 0 to 1, BatchNorm's statistics
-#: never sent. https://github.com/Xiaoyang-Wang/InvariantAggregator at b489505
+#: The released code to the letter: honest images from 0 to 255, edge cases from 0 to 1, and the statistics
+#: of BatchNorm never sent. https://github.com/Xiaoyang-Wang/InvariantAggregator at b489505
 RELEASED = replace(
     PAPER_NETWORK,
     name="cifar10-released",

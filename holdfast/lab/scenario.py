@@ -74,8 +74,8 @@ class Task:
     warm: Any = field(
         default=None, metadata={"before": None}
     )  # how the server trains then, if not as clients
-    # Where BatchNorm's running statistics live: clients send them, or they stay with the one worker that trains
-    # all clients, and the server keeps those of its start. See `simulation.statistics`.
+    # Where BatchNorm's running statistics live: clients send them, or they stay on the one worker that trains
+    # all clients while the server keeps those of its start. See `simulation.statistics`.
     statistics: Literal["sent", "worker"] = field(default="sent", metadata={"before": "sent"})
 
     def __post_init__(self) -> None:
@@ -116,8 +116,8 @@ class Attack:
     crafts: tuple[Any, ...] = ()  # applied one after the other to the attackers' updates
     colludes: bool = False  # the first attacker of a round trains on the examples of all, who send its update
     poison_fraction: float = 0.5  # poisoned examples added to a shard, per clean one; it may be above 1
-    # If above 0, so many poisoned examples, drawn anew in each round, replace the last of every batch of clean
-    # ones, and poison_fraction is not used.
+    # If above 0, so many poisoned examples, drawn anew in each round, replace the last of every clean batch,
+    # and poison_fraction is not used.
     poison_per_batch: int = field(default=0, metadata={"before": 0})
     exposure: float = 0.0  # share of an edge-case pool that honest clients hold, labelled correctly
     rounds: range = range(1, 1_000_000)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import DataError
+from ..lab.data.weights import find_weights
 from ..lab.scenario import Run
 from ..runs.pace import Pace, TimeLeft
 from ..runs.parallel import make_runs
@@ -130,11 +131,13 @@ def make_missing(
 
 
 def _without_data(runs: Iterable[Run]) -> dict[str, str]:
-    """Return the tasks whose data cannot be had on this machine, and why."""
+    """Return the tasks whose data or weights cannot be had on this machine, and why."""
     without: dict[str, str] = {}
-    for name, data in {run.task.name: run.task.data for run in runs}.items():
+    for name, task in {run.task.name: run.task for run in runs}.items():
         try:
-            data_checksum(data)
+            if weights := dict(task.model.settings).get("weights"):
+                find_weights(weights)
+            data_checksum(task.data)
         except DataError as error:
             without[name] = str(error)
     return without

@@ -1,4 +1,4 @@
-"""What the paper's released code does in its own way: poison in every batch, statistics that stay on a worker."""
+"""The ways of the paper's released code: poison in every batch, statistics that stay on a worker."""
 
 from functools import partial
 

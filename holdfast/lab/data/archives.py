@@ -76,7 +76,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path, *, most_bytes: int) -> Iterator[Archive]:
-    """Open a .zip file, a wheel or a .tar.gz file; refuse links, devices, paths that lead out, and more than `most_bytes`."""
+    """Open a .zip, .whl or .tar.gz file; refuse links, devices, ways out, and more than `most_bytes`."""
     try:
         if path.suffix in (".zip", ".whl"):
             with zipfile.ZipFile(path) as zipped:

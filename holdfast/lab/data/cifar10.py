@@ -62,11 +62,11 @@ def cifar10(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
 
 
 def cifar10_released(*, n_train: int = 50_000, n_test: int = 10_000) -> Dataset:
-    """Return CIFAR-10 as the paper's released code feeds it: honest images from 0 to 255, edge cases from 0 to 1.
+    """Return CIFAR-10 as the released code feeds it: honest images from 0 to 255, edge cases from 0 to 1.
 
-    https://github.com/Xiaoyang-Wang/InvariantAggregator at b489505: `experiments/backdoor_CIFAR/data_loaders/
-    text_dataset.py` transposes honest images as stored, to (3, columns, rows), and `core/client.py` divides the
-    edge cases by 255, as (3, rows, columns). All 196 photographs to test on are kept.
+    https://github.com/Xiaoyang-Wang/InvariantAggregator at b489505. Its `experiments/backdoor_CIFAR/
+    data_loaders/text_dataset.py` transposes honest images as stored, to (3, columns, rows). `core/client.py`
+    divides the edge cases by 255, as (3, rows, columns). All 196 photographs to test on are kept.
     """
     check_counts(n_train=n_train, n_test=n_test, n_published=(50_000, 10_000))
     held = published_images()

@@ -171,7 +171,8 @@ _ENTRIES = (
     ),
     Entry(
         "resnet18",
-        "weights of a ResNet-18 trained on ImageNet (torchvision's IMAGENET1K_V1), where the paper's code starts",
+        "weights of a ResNet-18 trained on ImageNet (torchvision's IMAGENET1K_V1), the start of the paper's"
+        " released code",
         "BSD-3-Clause (torchvision); ImageNet's images are for research",
         ((RESNET18,),),
         (

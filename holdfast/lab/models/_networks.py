@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..._support.extras import install
 from ...errors import DataError
-from ..data.folders import data_folder
+from ..data.weights import find_weights
 from ..lazy_torch import Tensor, functional, nn, torch
 
 __all__ = ["NORMS", "HalvingPool", "ResNet", "StackedLSTM", "load_weights"]
@@ -119,9 +119,7 @@ def load_weights(model: nn.Module, path: str | Path, *, fresh: str | None = None
 
     Nothing in the file is run. What begins with `fresh` is left as it is if the file has it in another shape.
     """
-    file = data_folder() / path
-    if not file.is_file():
-        raise DataError(f"no weights at {file}")
+    file = find_weights(path)
     held, own = _read(file), model.state_dict()
     for name in own.keys() & held.keys():
         if fresh is not None and name.startswith(fresh) and own[name].shape != held[name].shape:

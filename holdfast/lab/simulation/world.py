@@ -107,7 +107,7 @@ class World:
         return join_examples(self.honest_examples(client, number), bad)
 
     def poison(self, backdoor: Backdoor | None, client: int, number: int) -> Examples:
-        """Return an attacker's poisoned examples in a round: those of the start, unless they are drawn anew."""
+        """Return an attacker's poisoned examples in a round: those of the start, unless drawn anew."""
         if backdoor is None or (backdoor is self.backdoor and not self.run.attack.poison_per_batch):
             return self.poisoned[client]
         part = list(self.poisoned).index(client)
