@@ -74,7 +74,7 @@ def test_what_is_printed_of_another_task_does_not_stand_beside_ours():
 )
 def test_verdicts_stand_under_their_task(one, shown):
     (row,) = findings.verdicts_text(document(claims=[one])).replace("&nbsp;", " ").splitlines()[2:]
-    assert row == f"| It holds. (Section 1) |  |  |  |  |  | {shown} |"
+    assert row == f"| It holds. (Section 1) |  |  |  |  |  |  | {shown} |"
 
 
 def test_checks_of_ours_are_left_to_the_page_of_all_claims():
@@ -84,14 +84,21 @@ def test_checks_of_ours_are_left_to_the_page_of_all_claims():
 
 def test_the_papers_statements_are_counted_apart_from_ours_and_its_tasks_apart_from_digits():
     claims = [
-        claim("holds", task="phishing"),
+        claim("holds", task="phishing-noniid"),
         claim("does not hold", task="cifar10-resnet18"),
+        claim("holds", task="phishing"),
         claim("does not hold", task="cifar10", is_ours=True),
         claim("holds"),
     ]
     lines = findings.counted_text(document(claims=claims)).splitlines()
     assert "| **all of its tasks** | 1 claim holds, 1 does not hold | 1 claim does not hold |" in lines
-    assert lines[-1] == "| digits, not in the paper | 1 claim holds |  |"
+    assert lines[-1] == "| digits | 1 claim holds |  |"
+    own, ours = findings.counted_text(document(claims=claims)).splitlines()
+    assert (
+        "on its tasks 1 claim holds, 1 does not hold; on digits and on phishing dealt i.i.d. 2 claims hold"
+        in own
+    )
+    assert "1 claim does not hold" in ours
 
 
 def test_verdicts_of_several_protocols_stand_in_one_cell_each_with_its_protocol():
@@ -123,8 +130,8 @@ def test_means_of_the_last_rounds_stand_beside_the_last():
     assert rows.splitlines()[2:] == ["| FedAvg | .500 / .50 | .500 / .50 | 1 |"]
     rows = findings.last_ten_of_all_text(found).replace("&nbsp;", " ")
     assert rows.splitlines()[2:] == [
-        "| FedAvg | – | – | .500 / .50 | – |",
-        "| Median | – | .500 / .50 [.25, 1.00] | – | – |",
+        "| FedAvg | – | – | – | .500 / .50 | – |",
+        "| Median | – | – | .500 / .50 [.25, 1.00] | – | – |",
     ]
 
 

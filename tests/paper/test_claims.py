@@ -113,13 +113,13 @@ def test_a_claim_does_not_hold_where_one_number_speaks_against_it(printed, claim
     place(printed, name, row, task, **change)
     if claim == "figure-6b":  # ten values: two holes leave no wide range
         place(printed, name, "α = 0.35", task, success=0.3)
-    asked = "phishing + cifar10 + twitter" if claim in ("headline-1", "headline-2") else task
+    asked = "phishing-noniid + cifar10 + twitter" if claim in ("headline-1", "headline-2") else task
     assert verdicts(printed.values())[claim, asked] == "does not hold"
 
 
 @pytest.mark.parametrize("claim", ["claim-1", "claim-2", "claim-4a", "claim-6a", "headline-1"])
 def test_a_claim_is_judged_in_the_papers_network_by_means_of_ten_rounds(printed, claim):
-    asked = f"phishing + {NETWORK} + twitter" if claim == "headline-1" else NETWORK
+    asked = f"phishing-noniid + {NETWORK} + twitter" if claim == "headline-1" else NETWORK
     assert verdicts(printed.values())[claim, asked] == "holds"
     for cell in printed["paper_network"]["cells"]:
         if cell["measured"] and cell["row"] == "Invariant":
@@ -174,7 +174,7 @@ def test_one_short_cell_of_one_task_makes_a_mean_over_tasks_preliminary(printed)
         if (cell["row"], cell["task"]) == ("Invariant", "twitter"):
             cell["n_seeds"] = 2
     found = verdicts(printed.values())
-    assert found["headline-1", "phishing + cifar10 + twitter"] == "preliminary"
+    assert found["headline-1", "phishing-noniid + cifar10 + twitter"] == "preliminary"
 
 
 @pytest.mark.parametrize(
