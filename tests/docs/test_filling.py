@@ -90,7 +90,7 @@ def test_the_papers_statements_are_counted_apart_from_ours_and_its_tasks_apart_f
         claim("does not hold", task="cifar10", is_ours=True),
         claim("holds"),
     ]
-    lines = findings.counted_text(document(claims=claims)).splitlines()
+    lines = findings.counted_by_task_text(document(claims=claims)).splitlines()
     assert "| **all of its tasks** | 1 claim holds, 1 does not hold | 1 claim does not hold |" in lines
     assert lines[-1] == "| digits | 1 claim holds |  |"
     own, ours = findings.counted_text(document(claims=claims)).splitlines()

@@ -23,6 +23,7 @@ def test_every_printed_number_is_in_a_cell_of_its_table():
         for one in experiments_named(["all"])
         for cell in one.cells
         if cell.printed and not cell.stands_in_for and not EXPERIMENTS[one.name].printed_in
+        if cell.task != "phishing-noniid"  # beside which the numbers of phishing stand once more
     }
     assert found == printed_numbers()
     own = [name for name, _, task in found if task not in OTHERS]
