@@ -1,9 +1,10 @@
 """Figures 4 and 5, mimicry, minima, and what rules let through: `python -m benchmarks.paper_network`.
 
-The network is that of the table `paper_network`. What rules let through is measured in rounds right after its
-warm start, and after 30 and 100 rounds of plain averaging under the attack, each with other clients. Figure 4
-looks at models after 30 clean rounds, the other studies at the one after a single clean round. Each study is
-stored once it is made, in the same folder as the runs: a command that was stopped resumes.
+The network is that of the table `paper_network`, under its protocol or, with `--task`, another one. What
+rules let through is measured in rounds right after the start, and after 30 and 100 rounds of plain averaging
+under the attack, each with other clients. Figure 4 looks at models after 30 clean rounds, the other studies
+at the one after a single clean round. Each study is stored once it is made, in the same folder as the runs: a
+command that was stopped resumes.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from holdfast.aggregators import (
 from holdfast.core import bind
 from holdfast.lab.choices import build_run
 from holdfast.lab.scenario import Run
+from holdfast.paper.network_table import NETWORKS
 from holdfast.paper.studies import NETWORK_ANALYSES, load_or_make_study, rules_on_a_round
 from holdfast.paper.studies.starts import AfterRounds
 
@@ -51,9 +53,9 @@ STUDIES = {
 }
 
 
-def lines(folder: Path, *, scale: str) -> Iterator[str]:
+def lines(folder: Path, *, task: str, scale: str) -> Iterator[str]:
     """Yield what was found as lines of text, each study once it is there."""
-    run = build_run("cifar10-resnet18", attack="edge-case", scale=scale).replace(n_rounds=1)
+    run = build_run(task, attack="edge-case", scale=scale).replace(n_rounds=1)
     yield from _one_update(run, folder)
     for n_rounds in N_ROUNDS:
         yield from _let_through(replace(run, sampling="fixed"), folder, n_rounds)
@@ -94,9 +96,10 @@ def main() -> None:
     """Make what is missing, and print all of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--task", default=NETWORKS[0], choices=NETWORKS)
     parser.add_argument("--scale", default="cpu")
     given = parser.parse_args()
-    for line in lines(given.out, scale=given.scale):
+    for line in lines(given.out, task=given.task, scale=given.scale):
         print(line, flush=True)
 
 

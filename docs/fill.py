@@ -27,7 +27,6 @@ LISTS: Mapping[str, Callable[[], str]] = {
     "backdoors": lists.backdoors_text,
     "parts": lists.parts_text,
     "false_alarms": watched.false_alarms_text,
-    "paper_network_rounds": network.rounds_text,
 }
 FINDINGS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "main": findings.main_text,
@@ -35,7 +34,10 @@ FINDINGS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "conditions": algorithm.conditions_text,
     "counted": findings.counted_text,
     "claims": findings.claims_text,
+    "counted_by_task": findings.counted_by_task_text,
     "missing": findings.missing_text,
+    "protocols": network.protocols_text,
+    "decides": network.decides_text,
     "front": front_text,
     "found": watched.found_text,
     "last_ten": findings.last_ten_text,
@@ -92,7 +94,7 @@ def _text(name: str, found: dict[str, Any]) -> str:
 def unplaced(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the tables with a measured cell that no page has a place for: nothing measured goes unseen."""
     placed = {name for path in pages() for name in marks(path.read_text(encoding="utf-8"))}
-    placed |= {"hiding"}  # which stands on its page attack by attack
+    placed |= {"hiding", *network.PLACED}  # which stand on their pages in another form
     return [
         one
         for one in found["experiments"]

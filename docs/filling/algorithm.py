@@ -7,8 +7,10 @@ from holdfast.core import Bound
 from holdfast.lab.choices import build_run
 from holdfast.lab.scenario import Run
 from holdfast.lab.tasks import TASKS, base_name
+from holdfast.paper.network_table import PROTOCOL_TABLES, RELEASED_SETTINGS
 
 from .grid import grid
+from .network import HEADS
 
 Document = Mapping[str, Any]
 
@@ -33,13 +35,17 @@ TITLES = {"cifar10": "CIFAR-10", "twitter": "Twitter", "phishing": "phishing"}
 SCALES = ("cpu", "paper")
 
 #: Where the rule was measured, the rows of plain averaging and of the rule, and the task.
-PRINTED, STRICT = "Invariant", "Invariant (released code: τ 0.6, α 0.45)"
-CONDITIONS: Mapping[str, tuple[str, tuple[str | None, ...], str]] = {
+PRINTED, STRICT = "Invariant", RELEASED_SETTINGS
+CONDITIONS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
+    "phishing (stand-in), dealt by Dirichlet 0.5": ("table1", ("FedAvg", PRINTED, STRICT), "phishing-noniid"),
     "phishing (stand-in), dealt i.i.d.": ("table1", ("FedAvg", PRINTED, STRICT), "phishing"),
-    "phishing (stand-in), dealt by Dirichlet 0.5": ("table10", (None, "Dirichlet, α 0.5", None), "phishing"),
     "digits, a task of ours": ("table1", ("FedAvg", PRINTED, STRICT), "digits"),
     "Twitter": ("table1", ("FedAvg", PRINTED, STRICT), "twitter"),
     "CIFAR-10, a small network from scratch": ("table1", ("FedAvg", PRINTED, STRICT), "cifar10"),
+    **{
+        f"CIFAR-10, the paper's network: {head}": (table.name, ("FedAvg", PRINTED, STRICT), table.tasks[0])
+        for table, head in zip(PROTOCOL_TABLES, HEADS, strict=True)
+    },
 }
 
 
@@ -91,7 +97,7 @@ def conditions_text(found: Document) -> str:
     """Return attack success and accuracy of plain averaging and of the rule, under each condition.
 
     >>> print(conditions_text({"experiments": []}).splitlines()[2])
-    | phishing (stand-in), dealt i.i.d. | – | – | – |
+    | phishing (stand-in), dealt by Dirichlet 0.5 | – | – | – |
     """
     cells = {
         (one["name"], cell["row"], cell["task"]): cell
@@ -100,7 +106,7 @@ def conditions_text(found: Document) -> str:
     }
     rows = [["", "plain averaging", "printed settings", "released settings"], ["---", *["---:"] * 3]]
     for title, (experiment, names, task) in CONDITIONS.items():
-        rows.append([title, *(_measured(cells.get((experiment, str(name), task))) for name in names)])
+        rows.append([title, *(_measured(cells.get((experiment, name, task))) for name in names)])
     return grid(rows)
 
 

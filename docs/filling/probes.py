@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.lab import TASKS
-from holdfast.lab.presets import PAPER_NETWORK
 from holdfast.paper.experiment import runs_folder
+from holdfast.paper.network_table import NETWORKS
 from holdfast.paper.studies.store import list_studies, studies_folder
 from holdfast.report.plotting import BENIGN, MALICIOUS, MUTED, new_figure, with_grid
 from holdfast.runs.results import list_results
@@ -19,8 +19,9 @@ RESULTS = Path(__file__).parents[2] / "results"
 
 def probe_text(name: str) -> str:
     """Return the table of probes that a marker names."""
-    own = {"network": network_text, "foretold": foretold_text}
-    return own[name]() if name in own else probes_text(name)
+    if name in NETWORKS:
+        return network_text(name)
+    return foretold_text() if name == "foretold" else probes_text(name)
 
 
 def probes() -> list[dict[str, Any]]:
@@ -37,7 +38,7 @@ def probes() -> list[dict[str, Any]]:
 def probes_text(which: str) -> str:
     """Return leak / gain / dose by rule and task, of the probes from this kind of start."""
     chosen = {one["task"]: one for one in probes() if one["start"].startswith(which)}
-    columns = {task: chosen[task] for task in TASKS if task in chosen and task != PAPER_NETWORK.name}
+    columns = {task: chosen[task] for task in TASKS if task in chosen and task not in NETWORKS}
     rows = [["rule", *columns], ["---", *["---:"] * len(columns)]]
     rules = [{rule["rule"].partition("(")[0]: rule for rule in one["rules"]} for one in columns.values()]
     for name in sorted(set().union(*rules)):
@@ -50,9 +51,11 @@ def probes_text(which: str) -> str:
     return grid(rows)
 
 
-def network_text() -> str:
+def network_text(task: str) -> str:
     """Return what rules make of a round in the paper's own network, before and in a training under attack."""
-    found = _in_the_network()
+    found = _in_the_network(task)
+    if not found:
+        return "Not measured yet.\n"
     head = ["rule", *(f"{_when(n_rounds)}: dose, gain" for n_rounds in found)]
     first, *_ = found.values()
     rules = sorted((rule["rule"] for rule in first["rules"]), key=lambda rule: _doses(first, rule)[1])
@@ -62,12 +65,12 @@ def network_text() -> str:
 
 def network_figure() -> Any:
     """Return the dose of every rule in the paper's own network, before and in a training under attack."""
-    found = _in_the_network()
+    found = next(filter(None, map(_in_the_network, NETWORKS)))
     first, *_ = found.values()
     share = first["n_attackers"][0] / first["n_clients"]
     rules = sorted((rule["rule"] for rule in first["rules"]), key=lambda rule: -_doses(first, rule)[1])
     figure = new_figure(10, 4.6)
-    title = "ResNet-18, edge case: how much attack there is per honest step, in one round"
+    title = f"{first['task']}: how much attack there is per honest step, in one round"
     figure.suptitle(title, fontsize=11, x=0.01, ha="left", weight="bold")
     axes = figure.subplots()
     axes.axvline(share, color=MUTED, lw=1, ls=(0, (4, 2)))
@@ -122,9 +125,9 @@ def _short(rule: str) -> str:
     return ", ".join([name, *told]) if "tau" in settings else name
 
 
-def _in_the_network() -> dict[int, dict[str, Any]]:
-    """Return the probes of the paper's network, by how many rounds of plain averaging came before."""
-    own = [one for one in probes() if one["task"] == PAPER_NETWORK.name]
+def _in_the_network(task: str) -> dict[int, dict[str, Any]]:
+    """Return the probes of a task, by how many rounds of plain averaging came before."""
+    own = [one for one in probes() if one["task"] == task]
     by_start = {int(one["start"].removeprefix("AfterRounds(n_rounds=").rstrip(")")): one for one in own}
     return dict(sorted(by_start.items()))
 
@@ -142,7 +145,7 @@ def foretold_text() -> str:
         "AfterRounds(n_rounds=20)": {},
     }
     n_rules = {}
-    for probe in (one for one in probes() if one["task"] != PAPER_NETWORK.name):
+    for probe in (one for one in probes() if one["task"] not in NETWORKS):
         task, known = (
             probe["task"],
             [one for one in probe["rules"] if (probe["task"], one["rule"]) in trained],

@@ -143,7 +143,8 @@ def _landscape_finding(numbers: Document) -> tuple[bool, str]:
     n_flat = told["n_seeds_unexposed_flattest"]
     rises = ", ".join(f"{float(share):.0%}: {_mean(rise):.3g}" for share, rise in told["rise"].items())
     return n_flat == n_seeds, (
-        f"mean rise of the loss by exposure {rises}; least at 0 % in {n_flat} of {n_seeds} seeds"
+        f"mean rise of the loss by exposure {rises}; least at 0 % in {n_flat} of"
+        f" {n_seeds} seed{'s' * (n_seeds != 1)}"
     )
 
 
@@ -195,7 +196,7 @@ def _separation_numbers(found: Found) -> Document:
 def _separation_finding(numbers: Document) -> tuple[bool, str]:
     ratios, success = numbers["ratio"], max(numbers["largest_mixed_success"])
     return min(ratios) > 1, (
-        f"{min(ratios):.2f} to {max(ratios):.2f} times as far from the hull as an honest one from the others'"
+        f"{' to '.join(dict.fromkeys(f'{end:.2f}' for end in (min(ratios), max(ratios))))} times as far from the hull as an honest one from the others'"
         f"; ASR of honest mixtures at most {success:.1%}"
     )
 

@@ -13,7 +13,7 @@ from .main_tables import TABLE1
 from .network_table import PROTOCOL_TABLES, RELEASED_SETTINGS
 from .table import printed_numbers
 
-__all__ = ["EVERYWHERE", "IMAGES", "LOW", "MAIN_CLAIMS", "NOISE", "Found"]
+__all__ = ["EVERYWHERE", "IMAGES", "LOW", "MAIN_CLAIMS", "NOISE", "NUMERIC", "Found"]
 
 Found = Mapping[str, Rates]
 
@@ -21,6 +21,10 @@ LOW, KEPT, NOISE = 0.1, 0.03, 0.005
 
 IMAGES = ("cifar10", "digits")
 EVERYWHERE = ("cifar10", "digits", "phishing")
+#: The stand-in for the paper's phishing mail: dealt unevenly, as the paper says, and in equal shares.
+PHISHING = ("phishing-noniid", "phishing")
+#: The tasks of tables 1, 4 and 5 that have numbers as inputs.
+NUMERIC = (*IMAGES, *PHISHING)
 #: The rows of table 1 that the paper has.
 PRINTED = tuple(row.label for row in TABLE1.rows if ("table1", row.label, "cifar10") in printed_numbers())
 RULES = tuple(row for row in PRINTED if row != "No attack")
@@ -80,8 +84,8 @@ WITH_KRUM, WITH_RLR = _in_network("FedAvg", "Krum"), _in_network("Invariant", "R
 
 #: The paper's three tasks, CIFAR-10 with each network; and those that need no data from elsewhere.
 JOINED_TASKS = (
-    *(f"phishing + {task} + twitter" for task in ("cifar10", *MAIN)),
-    "phishing + digits",
+    *(f"phishing-noniid + {task} + twitter" for task in ("cifar10", *MAIN)),
+    *("phishing + cifar10 + twitter", "phishing + digits"),
 )
 
 MAIN_CLAIMS = (
@@ -90,7 +94,7 @@ MAIN_CLAIMS = (
         "FedAvg has an ASR of 50 % or more, the invariant aggregator of at most 10 %, for at most 3 points of"
         " Acc.",
         "our check of Table 1",
-        (*EVERYWHERE, *MAIN),
+        (*NUMERIC, *MAIN),
         cells_of("table1", "FedAvg", "Invariant"),
         lambda found: (
             found["FedAvg"].success >= 0.5
@@ -103,7 +107,7 @@ MAIN_CLAIMS = (
         "claim-1b",
         "The same with the settings of the released code (τ 0.6, α 0.45).",
         "our check of Table 1",
-        (*EVERYWHERE, *RELEASED),
+        (*NUMERIC, *RELEASED),
         cells_of("table1", "FedAvg", RELEASED_SETTINGS),
         lambda found: (
             found["FedAvg"].success >= 0.5
@@ -116,7 +120,7 @@ MAIN_CLAIMS = (
         "claim-2",
         "Neither half suffices (checked: AND-mask and trimmed mean each have at least twice its ASR).",
         "Appendix D.4, Table 4",
-        (*EVERYWHERE, *HALVES),
+        (*NUMERIC, *HALVES),
         cells_of("table4", "Invariant", "AND-mask", "Trimmed mean"),
         lambda found: all(
             one.success >= max(2 * found["Invariant"].success, NOISE)
@@ -132,7 +136,7 @@ MAIN_CLAIMS = (
         "AND-mask and trimmed mean each have at least five times its ASR, and at most 30 points less than"
         " FedAvg.",
         "our check of Table 4",
-        (*EVERYWHERE, *HALVES),
+        (*NUMERIC, *HALVES),
         cells_of("table1", "FedAvg") | cells_of("table4", "Invariant", "AND-mask", "Trimmed mean"),
         lambda found: all(
             one.success >= max(5 * found["Invariant"].success, NOISE, found["FedAvg"].success - 0.3)
@@ -256,7 +260,7 @@ MAIN_CLAIMS = (
         "claim-8a",
         "On phishing the invariant aggregator reaches an ASR of 0 (checked: at most 1 %).",
         "our check of Table 1",
-        ("phishing",),
+        PHISHING,
         cells_of("table1", "Invariant"),
         lambda found: "Invariant" in _at_zero(found),
     ),
@@ -264,7 +268,7 @@ MAIN_CLAIMS = (
         "claim-8b",
         "On phishing FLIP reaches an ASR of 0 (checked: at most 1 %).",
         "our check of Table 1",
-        ("phishing",),
+        PHISHING,
         cells_of("table1", "FLIP"),
         lambda found: "FLIP" in _at_zero(found),
     ),
@@ -272,7 +276,7 @@ MAIN_CLAIMS = (
         "claim-8c",
         "On phishing no other rule does.",
         "our check of Table 1",
-        ("phishing",),
+        PHISHING,
         cells_of("table1", *(row for row in RULES if row not in ("FLIP", "Invariant"))),
         lambda found: not _at_zero(found),
         lambda found: in_words(_at_zero(found) or _least(found)),
@@ -281,7 +285,7 @@ MAIN_CLAIMS = (
         "claim-8d",
         "On phishing Acc is saturated everywhere: at least 99 %.",
         "our check of Table 1",
-        ("phishing",),
+        PHISHING,
         cells_of("table1", *(row for row in PRINTED if row != "FLIP")),
         lambda found: min(one.accuracy for one in found.values()) >= 0.99,
         lambda found: "lowest: {} {}".format(*min(found.items(), key=lambda item: item[1].accuracy)),
@@ -321,7 +325,7 @@ MAIN_CLAIMS = (
         "headline-4",
         "Without an attack the defence costs 3.3 to 4.0 points of Acc (checked: at most 5).",
         "our check of Tables 1 and 5",
-        ("cifar10", "digits", "twitter", "phishing"),
+        (*NUMERIC, "twitter"),
         {"FedAvg": ("table1", "No attack"), "Invariant": ("table5", "No attack")},
         lambda found: _drop([found], "accuracy") <= 0.05,
         lambda found: f"{100 * _drop([found], 'accuracy'):.1f} points; {in_words(found)}",

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from .cifar10_tables import ALPHAS, TABLE8, TABLE9, TAUS
 from .judging import Claim, cells_of
-from .main_claims import EVERYWHERE, IMAGES, LOW, NOISE, Found
+from .main_claims import EVERYWHERE, IMAGES, LOW, NOISE, NUMERIC, Found
 from .main_tables import TABLE5
 from .network_table import NETWORKS
 
@@ -38,7 +38,7 @@ OTHER_CLAIMS = (
         "claim-9a",
         "A distributed trigger has no higher ASR than the edge case.",
         "our check of Table 5",
-        EVERYWHERE,
+        NUMERIC,
         cells_of("table5", "Edge-case", "Distributed (DBA)"),
         lambda found: found["Distributed (DBA)"].success <= found["Edge-case"].success + NOISE,
     ),
@@ -46,7 +46,7 @@ OTHER_CLAIMS = (
         "claim-9b",
         "Colluding, adapting and both raise the ASR by at most 5 points.",
         "Appendix D.7, Table 5",
-        (*EVERYWHERE, "twitter"),
+        (*NUMERIC, "twitter"),
         cells_of("table5", "Edge-case", *STRATEGIES),
         lambda found: all(one.success <= found["Edge-case"].success + 0.05 for one in found.values()),
     ),

@@ -36,7 +36,7 @@ def document(*cells, name="table1", claims=()):
 def claim(verdict, numbers="", **more):
     return {
         "id": "claim-1", "source": "Section 1", "text": "It holds.", "task": "digits", "verdict": verdict,
-        "numbers": numbers, **more,
+        "numbers": numbers, "is_ours": False, **more,
     }  # fmt: skip
 
 
@@ -51,8 +51,8 @@ def test_three_seeds_have_an_interval_and_fewer_are_preliminary():
     )
     lines = table.replace("&nbsp;", " ").splitlines()
     (row,) = [line for line in lines if line.startswith("| plain averaging |")]
-    assert ".500 / .50<br>[.25, 1.00] |" in row
-    assert ".500 / .50<br>*preliminary: 1 seed*<br>*paper: .999 / .00* |" in row
+    assert "| .500 / .50 [.25, 1.00]<br>ten: .500 / .50 [.25, 1.00] |" in row
+    assert "| .500 / .50<br>ten: .500 / .50<br>*preliminary: 1 seed*<br>*paper: .999 / .00* |" in row
     assert row.endswith("| not measured |")
 
 
@@ -74,12 +74,39 @@ def test_what_is_printed_of_another_task_does_not_stand_beside_ours():
 )
 def test_verdicts_stand_under_their_task(one, shown):
     (row,) = findings.verdicts_text(document(claims=[one])).replace("&nbsp;", " ").splitlines()[2:]
-    assert row == f"| It holds. (Section 1) |  | {shown} |  |  |  |"
+    assert row == f"| It holds. (Section 1) |  |  |  |  |  |  | {shown} |"
 
 
 def test_checks_of_ours_are_left_to_the_page_of_all_claims():
-    ours = claim("holds", id="claim-8d", source="our check of Table 1")
+    ours = claim("holds", id="claim-8d", source="our check of Table 1", is_ours=True)
     assert len(findings.verdicts_text(document(claims=[ours])).splitlines()) == 2
+
+
+def test_the_papers_statements_are_counted_apart_from_ours_and_its_tasks_apart_from_digits():
+    claims = [
+        claim("holds", task="phishing-noniid"),
+        claim("does not hold", task="cifar10-resnet18"),
+        claim("holds", task="phishing"),
+        claim("does not hold", task="cifar10", is_ours=True),
+        claim("holds"),
+    ]
+    lines = findings.counted_by_task_text(document(claims=claims)).splitlines()
+    assert "| **all of its tasks** | 1 claim holds, 1 does not hold | 1 claim does not hold |" in lines
+    assert lines[-1] == "| digits | 1 claim holds |  |"
+    own, ours = findings.counted_text(document(claims=claims)).splitlines()
+    assert (
+        "on its tasks 1 claim holds, 1 does not hold; on digits and on phishing dealt i.i.d. 2 claims hold"
+        in own
+    )
+    assert "1 claim does not hold" in ours
+
+
+def test_verdicts_of_several_protocols_stand_in_one_cell_each_with_its_protocol():
+    tasks = ("cifar10-resnet18", "cifar10-released")
+    (row,) = findings.verdicts_text(
+        document(claims=[claim("holds", task=task) for task in tasks])
+    ).splitlines()[2:]
+    assert row.split(" | ")[1] == "its protocol: **holds**<br>its release: **holds**"
 
 
 def test_a_claim_carries_its_seeds_and_the_interval_of_every_attack_success():
@@ -98,8 +125,14 @@ def test_claims_without_numbers_are_listed_with_their_tasks():
 
 
 def test_means_of_the_last_rounds_stand_beside_the_last():
-    rows = findings.last_ten_text(document(cell("FedAvg", 0.5, task="cifar10"), cell("Median", 0.5)))
-    assert rows.replace("&nbsp;", " ").splitlines()[2:] == ["| FedAvg | .500 / .50 | .500 / .50 | 1 |"]
+    found = document(cell("FedAvg", 0.5, task="cifar10"), cell("Median", 0.5, 0.5, 0.5))
+    rows = findings.last_ten_text(found).replace("&nbsp;", " ")
+    assert rows.splitlines()[2:] == ["| FedAvg | .500 / .50 | .500 / .50 | 1 |"]
+    rows = findings.last_ten_of_all_text(found).replace("&nbsp;", " ")
+    assert rows.splitlines()[2:] == [
+        "| FedAvg | – | – | – | .500 / .50 | – |",
+        "| Median | – | – | .500 / .50 [.25, 1.00] | – | – |",
+    ]
 
 
 def test_who_was_found_is_counted_by_seed():

@@ -9,7 +9,8 @@ def as_measured(mean):
 
 
 def measured(accuracy, success):
-    return {"accuracy": as_measured(accuracy), "attack_success": as_measured(success)}
+    rates = {"accuracy": as_measured(accuracy), "attack_success": as_measured(success)}
+    return rates | {f"last10_{name}": as_measured(spread["mean"]) for name, spread in rates.items()}
 
 
 def printed_document(folder):

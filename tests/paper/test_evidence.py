@@ -67,9 +67,12 @@ def test_only_claims_are_judged_that_the_named_experiments_decide(tmp_path):
         assert own
     both = {claim["id"] for claim in evidence(["table1", "table4"], tmp_path)["claims"]}
     assert both >= {claim.id for claim in CLAIMS if decided_by(claim) == {"table1", "table4"}}
+    network = evidence(["paper_network"], tmp_path)["claims"]
+    assert {claim["task"] for claim in network} == {"cifar10-resnet18"}
+    assert {"claim-1", "claim-2"} <= {claim["id"] for claim in network}
 
 
 def decided_by(claim):
-    """Return the experiments that a claim is about, each claim of a study by its figure."""
+    """Return the experiments that a claim is about on its first task, each claim of a study by its figure."""
     studies = {"claim-11": "figure4", "claim-12": "figure5", "minima": "separable-minima"}
     return {experiment for experiment, _ in claim.cells.values()} or {studies[claim.id]}

@@ -14,6 +14,7 @@ from holdfast import aggregators
 from holdfast.paper import experiments_named
 from holdfast.paper.evidence import STUDIES, evidence
 from holdfast.paper.experiment import runs_folder, runs_of
+from holdfast.paper.network_table import NETWORKS
 from holdfast.paper.studies import analyses_of
 from holdfast.paper.studies.store import list_studies, studies_folder
 from holdfast.runs.results import list_results
@@ -29,7 +30,7 @@ def is_probe(study):
 
 def is_of_the_network(study):
     """Return whether a study is one of `benchmarks.paper_network`, which has one seed."""
-    return study["description"]["run"]["task"]["name"] == "cifar10-resnet18"
+    return study["description"]["run"]["task"]["name"] in NETWORKS
 
 
 @cache

@@ -9,6 +9,7 @@ from holdfast.errors import InputError
 from holdfast.lab.tasks import base_name
 from holdfast.paper import EXPERIMENTS, experiments_named
 from holdfast.paper.experiment import Printed, runs_of
+from holdfast.paper.network_table import PROTOCOL_TABLES
 from holdfast.paper.others_tables import OTHERS
 from holdfast.paper.table import Row, Table, printed_numbers
 
@@ -141,12 +142,21 @@ def test_misspelt_names_are_answered():
             experiments_named([name])
 
 
-def test_the_papers_network_has_the_numbers_of_tables_1_and_4_and_one_seed():
-    here, table1, table4 = cells("paper_network_warm", n_seeds=3), cells("table1"), cells("table4")
-    assert {len(cell.runs) for cell in here.values()} == {cell.n_wanted for cell in here.values()} == {1}
+@pytest.mark.parametrize("table", PROTOCOL_TABLES, ids=lambda table: table.name)
+def test_the_papers_network_has_the_numbers_of_tables_1_and_4_under_every_protocol(table):
+    here, table1, table4 = cells(table.name), cells("table1"), cells("table4")
     for (row, task), cell in here.items():
-        printed = (table1.get((row, "cifar10")) or table4.get((row, "cifar10")) or cell).printed
-        assert task == "cifar10-resnet18-warm"
-        assert cell.printed == printed
+        other = table1.get((row, "cifar10")) or table4.get((row, "cifar10"))
+        assert (task,) == table.tasks
+        assert cell.printed == (other.printed if other else None)
         assert cell.runs[0].attack.n_malicious == (0 if row == "No attack" else 20)
-    assert len({str(cell.runs[0].description["task"]) for cell in here.values()}) == 1  # one warm start
+    assert len({str(cell.runs[0].description["task"]) for cell in here.values()}) == 1  # one start
+
+
+def test_the_note_of_the_papers_network_says_what_its_scale_runs():
+    (smoke,) = experiments_named(["paper_network"], scale="smoke")
+    task = smoke.cells[0].runs[0].task
+    for number in (f"width {dict(task.model.settings)['width']}", f"{task.n_rounds} rounds", "1,000 images"):
+        assert number in smoke.note
+    (paper,) = experiments_named(["paper_network"], scale="paper")
+    assert "50,000 images, 300 rounds" in paper.note
