@@ -195,8 +195,9 @@ def _separation_numbers(found: Found) -> Document:
 
 def _separation_finding(numbers: Document) -> tuple[bool, str]:
     ratios, success = numbers["ratio"], max(numbers["largest_mixed_success"])
+    times = " to ".join(dict.fromkeys(f"{ratio:.2f}" for ratio in (min(ratios), max(ratios))))
     return min(ratios) > 1, (
-        f"{' to '.join(dict.fromkeys(f'{end:.2f}' for end in (min(ratios), max(ratios))))} times as far from the hull as an honest one from the others'"
+        f"{times} times as far from the hull as an honest one from the others'"
         f"; ASR of honest mixtures at most {success:.1%}"
     )
 
