@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 __all__ = [
     "add",
     "add_product",
-    "eight_sum",
     "eight_times",
     "lane_sum",
     "put",
@@ -57,10 +56,6 @@ if config.DISABLE_JIT:
     def eight_times(x: Any) -> Any:
         """Return one number, a float64, eight times."""
         return np.full(8, x)
-
-    def eight_sum(x: Array) -> Any:
-        """Return the sum of the eight, of which the first four are added to the others first."""
-        return lane_sum(x[:4] + x[4:])
 
     def add(x: Array, y: Array) -> Any:
         """Return x + y."""
@@ -184,13 +179,3 @@ else:
             return _shuffled(builder, one, [0] * 8)
 
         return Lanes(types.float64, EIGHT)(types.float64), generate
-
-    @intrinsic
-    def eight_sum(context: Any, x: Any) -> Any:
-        """Return the sum of the eight, of which the first four are added to the others first."""
-
-        def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
-            low, high = (_shuffled(builder, args[0], range(at, at + 4)) for at in (0, 4))
-            return _summed(builder, builder.fadd(low, high))
-
-        return types.float64(x), generate

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._support.threads import for_each
-from ..kernels import whole
 from ..kernels.splits import best_split, leading_directions
-from ..kernels.whole import Placed, Wholes
+from . import integers
+from .integers import IntegerRows
 from .verdicts import N_SEARCHED
 
 __all__ = [
@@ -58,14 +58,14 @@ class Known(NamedTuple):
     points: NDArray[np.float64]  # see main_points
 
     @classmethod
-    def of(cls, view: Wholes | Placed, weights: NDArray[np.float64]) -> "Known":
+    def of(cls, view: IntegerRows, weights: NDArray[np.float64]) -> "Known":
         """Return what is known of these rows."""
         gram = sample_products(view)
         return cls(gram, main_points(view, weights, gram=gram))
 
 
 def factions_in(
-    view: Wholes | Placed, weights: NDArray[np.float64], *, known: Known | None = None
+    view: IntegerRows, weights: NDArray[np.float64], *, known: Known | None = None
 ) -> list[Faction]:
     """Return the factions among these rows, found one after the other, the rest being searched again.
 
@@ -95,18 +95,18 @@ def factions_in(
     return found
 
 
-def sample_products(view: Wholes | Placed) -> NDArray[np.float64]:
+def sample_products(view: IntegerRows) -> NDArray[np.float64]:
     """Return the products of all pairs of rows; of many rows, those of an even sample.
 
     >>> sample_products(np.array([[1, 2], [3, 4]], dtype=np.int16))
     array([[ 5., 11.],
            [11., 25.]])
     """
-    return whole.gram(view[_sample(len(view))])
+    return integers.gram(view[_sample(len(view))])
 
 
 def main_points(
-    view: Wholes | Placed, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
+    view: IntegerRows, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Return every row along the main directions of all, of which each row counts by its weight.
 
@@ -124,14 +124,14 @@ def main_points(
     directions = leading_directions(gram, k) * roots[:, None]
     directions -= directions.sum(axis=0) * share[:, None]
     # Whole numbers again, so that what follows adds up exactly.
-    factors, _ = whole.in_16_bits(np.ascontiguousarray(directions.T))
-    steps, squares = whole.in_16_bits(whole.weighted_sums(factors, rows))
-    points = whole.products(view, steps) / np.sqrt(np.where(squares > 0, squares, 1.0))
+    factors, _ = integers.rounded(directions.T)
+    steps, squares = integers.rounded(integers.weighted_sums(factors, rows))
+    points = integers.products(view, steps) / np.sqrt(np.where(squares > 0, squares, 1.0))
     return np.asarray(points - np.einsum("i,ij->j", share, points[some]))
 
 
 def map_of(
-    view: Wholes | Placed,
+    view: IntegerRows,
     weights: NDArray[np.float64],
     outside: NDArray[np.bool_],
     *,
@@ -168,7 +168,7 @@ def map_of(
     )
 
 
-def shared_part(view: Wholes | Placed, *, known: Known | None = None) -> float:
+def shared_part(view: IntegerRows, *, known: Known | None = None) -> float:
     """Return how much of a client's deviation lies in directions that others share: the median client's.
 
     It is small where clients differ each in its own way, and large where they differ in few ways, such as

@@ -12,7 +12,6 @@ from .._support.ids import Name, named
 from .._support.threads import for_each
 from ..core import Watch, bind
 from ..errors import InputError
-from ..kernels.whole import Placed
 from ..updates.rows import rows_of
 from ..updates.samples import sample_of
 from .crowds import Faction, Known, factions_in, map_of, shared_part
@@ -201,9 +200,8 @@ class _Seen(NamedTuple):
 
     @classmethod
     def of(cls, view: NDArray[np.object_], weights: NDArray[np.float64]) -> "_Seen":
-        placed = Placed.of(view)
-        known = Known.of(placed, weights)
-        return cls(known, shared_part(placed, known=known), factions_in(placed, weights, known=known))
+        known = Known.of(view, weights)
+        return cls(known, shared_part(view, known=known), factions_in(view, weights, known=known))
 
 
 def _seen(views: NDArray[np.object_], weights: NDArray[np.float64]) -> list[_Seen]:
