@@ -9,6 +9,7 @@ from .._support.counting import check_whole
 from ..core import Aggregate, Rule, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Updates, rows_of
+from .adapting import attackers_here_and_behind
 from .fronts import in_front
 from .geometry import clip_factors
 from .trimmed_mean import trimmed_mean
@@ -16,7 +17,7 @@ from .trimmed_mean import trimmed_mean
 __all__ = ["arc"]
 
 
-@rule
+@rule(adapt=attackers_here_and_behind)
 def arc(updates: Updates, *, n_malicious: int, rule: Rule = trimmed_mean, **inputs: Any) -> Aggregate:
     """Return what another rule makes of the updates, the k = floor(2f (n - f) / n) longest shortened.
 

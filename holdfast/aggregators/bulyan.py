@@ -10,13 +10,14 @@ from .._support.counting import check_whole
 from ..core import Aggregate, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Updates, rows_of
+from .adapting import fewer_attackers
 from .geometry import clear_distances
 from .outcome import outcome
 
 __all__ = ["bulyan"]
 
 
-@rule
+@rule(adapt=fewer_attackers)
 def bulyan(updates: Updates, *, n_malicious: int) -> Aggregate:
     """Return the mean, per coordinate, of the n - 4f values closest to the median of n - 2f selected updates.
 

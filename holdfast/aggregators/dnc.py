@@ -10,6 +10,7 @@ from .._support.counting import check_whole, whole_share
 from ..core import Aggregate, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Rows, Updates, rows_of
+from .adapting import fewer_attackers
 from .clusters import principal_points
 from .filtering import mean_of_kept
 from .settings import check_positive
@@ -17,7 +18,7 @@ from .settings import check_positive
 __all__ = ["dnc"]
 
 
-@rule
+@rule(adapt=fewer_attackers)
 def dnc(
     updates: Updates,
     *,

@@ -7,6 +7,7 @@ from .. import kernels
 from .._support.counting import largest_minority, trim_count, votes_needed
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
+from .adapting import fewer_trimmed
 from .outcome import outcome
 from .settings import ZERO_OR_WITHIN_RANGE, mask_notes, trim_guarantee
 
@@ -24,7 +25,7 @@ PUBLISHED: Mapping[str, Mapping[str, float]] = MappingProxyType(
 )
 
 
-@rule
+@rule(adapt=fewer_trimmed)
 def invariant(updates: Updates, *, tau: float = 0.6, alpha: float = 0.25, strict: bool = False) -> Aggregate:
     """Return the trimmed mean of each coordinate where |sum of signs| >= tau * n (> if strict), else 0.
 

@@ -12,6 +12,7 @@ from .._support.threads import for_each
 from ..core import Aggregate, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Rows, Updates, rows_of
+from .adapting import krum_attackers
 from .geometry import gram_around, is_hidden, squared_distances
 from .outcome import weighted_sum
 
@@ -27,7 +28,7 @@ HONEST_WAY = "the update points, on average, the way of the honest ones if these
 N_SCORED = 128
 
 
-@rule
+@rule(adapt=krum_attackers)
 def krum(updates: Updates, *, n_malicious: int) -> Aggregate:
     """Return the one update closest to its n - f - 2 nearest neighbours.
 

@@ -6,6 +6,7 @@ from .. import kernels
 from .._support.counting import trim_count
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
+from .adapting import krum_attackers_and_trimmed
 from .krum import crowd_scores
 from .multi_krum import selection
 from .outcome import outcome
@@ -14,7 +15,7 @@ from .settings import trim_guarantee
 __all__ = ["krum_trimmed_mean"]
 
 
-@rule
+@rule(adapt=krum_attackers_and_trimmed)
 def krum_trimmed_mean(
     updates: Updates, *, n_malicious: int, alpha: float = 0.25, n_selected: int | None = None
 ) -> Aggregate:

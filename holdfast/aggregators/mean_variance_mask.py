@@ -5,13 +5,14 @@ from .._support.counting import trim_count
 from ..core import Aggregate, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Updates, rows_of
+from .adapting import fewer_trimmed
 from .outcome import outcome
 from .settings import check_positive, kept_notes, trim_guarantee
 
 __all__ = ["mean_variance_mask"]
 
 
-@rule
+@rule(adapt=fewer_trimmed)
 def mean_variance_mask(updates: Updates, *, kappa: float = 0.731, alpha: float = 0.25) -> Aggregate:
     """Return the trimmed mean of each coordinate where |mean| / standard deviation >= kappa, else 0.
 

@@ -7,6 +7,7 @@ from .._support.counting import check_whole
 from ..core import Aggregate, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Updates, rows_of
+from .adapting import krum_attackers
 from .krum import crowd_scores, krum_guarantee
 from .outcome import weighted_sum
 from .settings import shares, weight_notes
@@ -14,7 +15,7 @@ from .settings import shares, weight_notes
 __all__ = ["multi_krum"]
 
 
-@rule
+@rule(adapt=krum_attackers)
 def multi_krum(
     updates: Updates,
     *,

@@ -2,6 +2,7 @@
 
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
+from .adapting import krum_attackers
 from .geometry import cosines
 from .krum import crowd_scores
 from .multi_krum import selection
@@ -10,7 +11,7 @@ from .outcome import weighted_sum
 __all__ = ["multi_krum_cosine"]
 
 
-@rule
+@rule(adapt=krum_attackers)
 def multi_krum_cosine(updates: Updates, *, n_malicious: int, n_selected: int | None = None) -> Aggregate:
     """Return the mean of the n_selected (by default n - f) updates with the best scores by 1 - cosine.
 

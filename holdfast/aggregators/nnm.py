@@ -8,6 +8,7 @@ from .._support.counting import check_whole
 from ..core import Aggregate, Rule, rule
 from ..errors import TooFewClientsError
 from ..updates.rows import Updates, rows_of
+from .adapting import attackers_here_and_behind
 from .fronts import in_front
 from .geometry import clear_distances
 from .trimmed_mean import trimmed_mean
@@ -15,7 +16,7 @@ from .trimmed_mean import trimmed_mean
 __all__ = ["nnm"]
 
 
-@rule
+@rule(adapt=attackers_here_and_behind)
 def nnm(updates: Updates, *, n_malicious: int, rule: Rule = trimmed_mean, **inputs: Any) -> Aggregate:
     """Return what another rule makes of the updates, each replaced by the mean of its n - f nearest.
 

@@ -4,13 +4,14 @@ from .. import kernels
 from .._support.counting import trim_count
 from ..core import Aggregate, rule
 from ..updates.rows import Updates, rows_of
+from .adapting import fewer_trimmed
 from .outcome import outcome
 from .settings import trim_guarantee
 
 __all__ = ["trimmed_mean"]
 
 
-@rule
+@rule(adapt=fewer_trimmed)
 def trimmed_mean(updates: Updates, *, alpha: float = 0.25) -> Aggregate:
     """Return the mean of each coordinate without its ceil(alpha * n) largest and smallest values.
 

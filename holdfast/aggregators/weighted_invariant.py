@@ -6,13 +6,14 @@ from .._support.counting import checked_alpha, checked_tau
 from ..core import Aggregate, rule
 from ..kernels import weighted
 from ..updates.rows import Updates, rows_of
+from .adapting import fewer_trimmed
 from .outcome import outcome
 from .settings import ZERO_OR_WITHIN_RANGE, kept_notes, shares, weighted_trim_guarantee
 
 __all__ = ["weighted_invariant"]
 
 
-@rule
+@rule(adapt=fewer_trimmed)
 def weighted_invariant(
     updates: Updates, *, tau: float = 0.6, alpha: float = 0.25, weights: ArrayLike | None = None
 ) -> Aggregate:

@@ -6,13 +6,14 @@ from .._support.counting import checked_alpha
 from ..core import Aggregate, rule
 from ..kernels import weighted
 from ..updates.rows import Updates, rows_of
+from .adapting import fewer_trimmed
 from .outcome import outcome
 from .settings import shares, weighted_trim_guarantee
 
 __all__ = ["weighted_trimmed_mean"]
 
 
-@rule
+@rule(adapt=fewer_trimmed)
 def weighted_trimmed_mean(
     updates: Updates, *, alpha: float = 0.25, weights: ArrayLike | None = None
 ) -> Aggregate:

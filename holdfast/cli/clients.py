@@ -12,6 +12,7 @@ import typer
 from .._support.counting import counted
 from .._support.printable import printable
 from ..errors import InputError
+from ..watching.verdicts import ACCUSED
 from . import options
 from .clients_shown import client_history, client_table
 from .shown import Ending, errors_shown
@@ -75,6 +76,7 @@ def list_command(
         return
     last = about["last"]["round"] if about["last"] else 0
     counts = ", ".join(f"{about[f'n_{name}']} {name}" for name in ("expelled", "suspected", "banned"))
+    counts += f", {about['n_as_one']} count as one" if about["n_as_one"] else ""
     typer.echo(f"{counted(last, 'round')}, {counted(about['n_clients'], 'client')}: {counts}")
     if not found:
         typer.echo(NOBODY[only])
@@ -200,7 +202,7 @@ def _id_in(ledger: "Ledger", text: str) -> int | str:
 def _is_shown(one: dict[str, Any], only: Shown) -> bool:
     shown: dict[Shown, bool] = {
         Shown.ALL: True,
-        Shown.NAMED: one["standing"] in ("suspected", "expelled"),
+        Shown.NAMED: one["standing"] in ACCUSED,
         Shown.BANNED: one["banned"] or one["pardoned"],
         Shown.DROPPED: one["n_dropped"] > 0,
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._support.counting import counted
 from .._support.printable import printable
+from ..watching.verdicts import ACCUSED
 
 __all__ = ["client_history", "client_table"]
 
@@ -74,7 +75,7 @@ def _faction(one: dict[str, Any]) -> str:
 
 
 def _is_accused(one: dict[str, Any]) -> bool:
-    return one["standing"] in ("suspected", "expelled")
+    return one["standing"] in ACCUSED
 
 
 def _entry(one: dict[str, Any]) -> str:
@@ -91,7 +92,7 @@ def _entry(one: dict[str, Any]) -> str:
 
 def _rank(one: dict[str, Any]) -> tuple[int, list[tuple[int, str]]]:
     """Return where a client stands in the table: by how much is held against it, then by its id."""
-    against = (one["banned"], one["standing"] == "expelled", one["standing"] == "suspected", one["n_dropped"])
+    against = (one["banned"], *(one["standing"] == standing for standing in ACCUSED), one["n_dropped"])
     place = next((place for place, is_so in enumerate(against) if is_so), len(against))
     parts = re.findall(r"\d+|\D+", str(one["id"]))
     return place, [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

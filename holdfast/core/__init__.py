@@ -2,12 +2,13 @@
 
 from .._support.roles import ROLES
 from .aggregate import Aggregate, Memory
-from .binding import Bound, Rule, Watch, bind, rule
+from .binding import Attendance, Bound, Rule, Watch, bind, rule
 from .diagnostics import Diagnostics, Dropped
 
 __all__ = [
     "ROLES",
     "Aggregate",
+    "Attendance",
     "Bound",
     "Diagnostics",
     "Dropped",

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, Self, TypeVar, cast, overload
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast, overload
 
 import numpy as np
 
@@ -23,9 +23,38 @@ from .._support.spelling import spelt
 from ..errors import InputError
 from .aggregate import Aggregate
 
-__all__ = ["Bound", "Rule", "Watch", "bind", "rule"]
+__all__ = ["Attendance", "Bound", "Rule", "Watch", "bind", "rule"]
 
 R = TypeVar("R")
+
+
+class Attendance(NamedTuple):
+    """Who is left in a round, for rules whose settings follow it.
+
+    >>> Attendance(n_clients=16, n_expelled=4).n_before
+    20
+    """
+
+    n_clients: int  # whose updates count
+    n_expelled: int = 0  # other clients of this round, of which a watch is certain
+    n_suspected: int = 0  # of those whose updates count
+
+    @property
+    def n_before(self) -> int:
+        """How many clients there were with those expelled."""
+        return self.n_clients + self.n_expelled
+
+    def attackers_left(self, n_assumed: int) -> int:
+        """Take the expelled clients from the attackers that were assumed; suspects may always be attackers.
+
+        >>> Attendance(16, 4).attackers_left(6), Attendance(15, 4, n_suspected=1).attackers_left(4)
+        (2, 1)
+        """
+        return max(n_assumed - self.n_expelled, min(self.n_suspected, n_assumed))
+
+
+#: Returns the settings that a rule changes for a round, from all of its settings and the round's attendance.
+Adapt = Callable[[Mapping[str, Any], Attendance], Mapping[str, Any]]
 
 #: What to take in a role, for whoever has given something else.
 EXAMPLES = {"rule": "holdfast.krum_trimmed_mean(n_malicious=2)", "watch": "holdfast.factions()"}
@@ -113,6 +142,16 @@ class Bound(Generic[R]):
             known = ROLES[self.role].inputs
             raise InputError(f"{self.name} needs {'; '.join(f'{name}= ({known[name]})' for name in needed)}")
 
+    def adapted(self, attendance: Attendance) -> Self:
+        """Change the settings that follow a round, by the rule's own `adapt`; most rules have none.
+
+        >>> from holdfast import krum
+        >>> krum(n_malicious=4).adapted(Attendance(n_clients=18, n_expelled=1))
+        krum(n_malicious=3)
+        """
+        adapt = getattr(self.function, "adapt", None)
+        return self if adapt is None else cast(Self, _filled(self, adapt(dict(self.settings), attendance)))
+
     @property
     def missing(self) -> list[str]:
         """The settings without a default that are not set; those of the function behind with its name."""
@@ -197,12 +236,28 @@ class Watch(_Choice[Any]):
     """
 
 
-def rule(function: Callable[..., Aggregate]) -> Rule:
+@overload
+def rule(function: Callable[..., Aggregate], /) -> Rule: ...
+
+
+@overload
+def rule(*, adapt: Adapt) -> Callable[[Callable[..., Aggregate]], Rule]: ...
+
+
+def rule(function: Any = None, /, *, adapt: Adapt | None = None) -> Any:
     """Turn a function of the clients' updates, which returns an Aggregate, into a rule.
 
     `np.asarray(updates)` is the matrix with one row per client, and the update may be flat. Keyword-only
     parameters are settings, or inputs of the round by name: weights, clients, state, reference, rng, ...
     A rule that works in front of another has it as its setting `rule`, and hands its `**inputs` on to it.
+
+    Args:
+        function: The function.
+        adapt: Which settings change in a round, as `adapt(settings, attendance)`: how many clients are left,
+            and how many attackers among them there can be.
+
+    Returns:
+        The rule, or with `adapt` a decorator that makes it.
 
     >>> import numpy as np
     >>> @rule
@@ -213,9 +268,17 @@ def rule(function: Callable[..., Aggregate]) -> Rule:
     >>> middle(np.array([[1.0], [2.0], [9.0]])).update
     array([2.])
     """
+    if adapt is not None:
+        return functools.partial(_adapting_rule, adapt)
     made = bind(function)
     assert isinstance(made, Rule)
     return made
+
+
+def _adapting_rule(adapt: Adapt, function: Any) -> Rule:
+    """Make a rule whose settings follow each round."""
+    function.adapt = adapt
+    return rule(function)
 
 
 def bind(function: Any, role: str = "rule", /, **settings: Any) -> Any:

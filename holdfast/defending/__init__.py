@@ -13,11 +13,12 @@ from .._support.printable import printable
 from ..aggregators import fedavg
 from ..aggregators.outcome import in_form
 from ..aggregators.settings import share_withstood
-from ..core import Aggregate, Memory, Rule, Watch, bind
+from ..core import Aggregate, Attendance, Memory, Rule, Watch, bind
 from ..errors import InputError, NonFiniteError, TooFewClientsError
 from ..updates.counts import balanced_counts
 from ..updates.forms import BUFFERS
 from ..updates.layout import NotFiniteError, Unfit, widened
+from ..watching import Watched
 from .heeding import hearing, heeded, read_by
 from .measuring import measured
 from .outcomes import Apply, Defended, applied, rewound, unchanged
@@ -125,7 +126,7 @@ def defend_screened(
     else:
         left = found.expelling(watched.silenced)
         try:
-            result = _ruled(bound, left, memory, inputs, min_clients, apply)
+            result = _ruled(bound, left, memory, inputs, min_clients, apply, watched)
         except TooFewClientsError as error:  # what was heard is remembered all the same
             result = unchanged(bound, left, memory, str(error), apply)
     return replace(result, verdicts=watched.verdicts)
@@ -138,8 +139,9 @@ def _ruled(
     inputs: Mapping[str, Any],
     min_clients: int,
     apply: Apply | None,
+    watched: Watched | None = None,
 ) -> Defended:
-    """Return what the rule makes of the rows; it runs again without those that turn out not to be finite."""
+    """Apply the rule to the rows; it runs again without those that turn out not to be finite."""
     rng = inputs["rng"]
     drawn = rng and rng.bit_generator.state
     while len(found.clients) >= max(1, min_clients):
@@ -148,8 +150,11 @@ def _ruled(
             ready = capped(ready, partial(balanced_counts, withstood=share_withstood(bound)))
         given = {"weights": ready.weights, "clients": found.clients, "state": memory.rule}
         try:
-            result = in_form(bound.name, found.rows.layout, bound.run(found.rows, **given, **inputs))
+            adapted = bound.adapted(_attendance(found, watched))
+            result = in_form(bound.name, found.rows.layout, adapted.run(found.rows, **given, **inputs))
             said = measured(bound.name, found.rows, result)
+            if adapted != bound:
+                said = replace(said, notes=(*said.notes, _why_adapted(bound, adapted, found)))
         except NonFiniteError as error:  # found on the way: the rule runs once more without them
             found = found.without(dict.fromkeys(error.rows, f"holds {error.problem}"))
             if rng:  # draws what it would have drawn without them
@@ -165,6 +170,21 @@ def _ruled(
             return unchanged(bound, found, memory, "the next model would not be finite", apply)
     few = f"{len(found.clients)} clients are usable, {min_clients} are needed"
     return unchanged(bound, found, memory, few if found.clients else "no usable update is left", apply)
+
+
+def _attendance(found: Screened, watched: Watched | None) -> Attendance:
+    """Count who is left, and how many attackers among them the watch leaves possible."""
+    if watched is None:
+        return Attendance(len(found.clients))
+    return Attendance(len(found.clients), watched.n_expelled, watched.n_suspected)
+
+
+def _why_adapted(bound: Rule, adapted: Rule, found: Screened) -> str:
+    """Name the settings that the rule ran with in this round, and why."""
+    gone = [f"{len(found.expelled)} left out by the watch"] * bool(found.expelled)
+    gone += [f"{len(found.dropped)} dropped"] * bool(found.dropped)
+    left = f"{len(found.clients)} clients are left" + (f", {', '.join(gone)}" if gone else "")
+    return f"{left}: {bound!r} ran as {adapted!r}"
 
 
 def _flat_params(found: Screened) -> Any:

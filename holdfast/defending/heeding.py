@@ -100,8 +100,10 @@ def _pardoning(watched: Watched, found: Screened, pardoned: Collection[Any]) -> 
         return watched
     silenced = {row: why for row, why in watched.silenced.items() if named(found.clients[row]) not in names}
     told = tuple(
-        replace(one, standing="suspected") if one.client in names and one.standing == "expelled" else one
-        for one in watched.verdicts
+        replace(verdict, standing="suspected")
+        if verdict.client in names and verdict.standing in ("expelled", "counts as one")
+        else verdict
+        for verdict in watched.verdicts
     )
     return replace(watched, silenced=silenced, verdicts=replace(watched.verdicts, clients=told))
 

@@ -19,6 +19,7 @@ from ..aggregators.settings import shares
 from ..core.diagnostics import Diagnostics
 from ..updates.counts import capped_counts
 from ..watching import Verdicts
+from ..watching.verdicts import ACCUSED
 from .replies import Refused, Reply
 
 __all__ = [
@@ -137,9 +138,9 @@ def watched_over(verdicts: Verdicts | None) -> dict[str, MetricRecordValues]:
     if verdicts is None:
         return {}
     found: dict[str, MetricRecordValues] = {}
-    for standing in ("expelled", "suspected"):
-        nodes = [int(node) for node in verdicts.of(standing)]
-        found |= {OWN + standing: len(nodes), f"{OWN}{standing}-nodes": nodes}
+    for standing in ACCUSED:
+        nodes, name = [int(node) for node in verdicts.of(standing)], OWN + standing.replace(" ", "-")
+        found |= {name: len(nodes), f"{name}-nodes": nodes}
     return found | {OWN + "hearing": int(verdicts.hearing), OWN + "rewound": int(verdicts.rewound)}
 
 

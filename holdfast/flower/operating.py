@@ -101,7 +101,9 @@ class Desk:
 
     def _warn_of_expelled(self) -> None:
         """Warn of those who have a say again because the watch that expelled them is gone."""
-        expelled = [node for node, standing in self._standings.items() if standing == "expelled"]
+        expelled = [
+            node for node, standing in self._standings.items() if standing in ("expelled", "counts as one")
+        ]
         if expelled:
             log.warning(
                 "%s: an earlier watch expelled %s, and this training has none: they have their say again."
@@ -141,7 +143,7 @@ class Desk:
             return
         known = {*self.banned, *self.pardoned}
         named = [one for one in verdicts if one.since is not None and one.client not in known]
-        fresh = [one for one in named if one.since == verdicts.round or one.standing != "expelled"]
+        fresh = [one for one in named if one.since == verdicts.round or one.standing == "suspected"]
         if not fresh:
             return
         if self.policy.on_verdict == "stop":

@@ -288,7 +288,8 @@ def _not_rewound(result: Defended, before: Memory) -> Defended:
 
 def _not_used(result: Defended) -> list[Refused]:
     """Return whose replies were left out in the round itself: by the watch, or for their values."""
-    expelled = set() if result.verdicts is None else {*result.verdicts.of("expelled")}
+    verdicts = result.verdicts
+    expelled = set() if verdicts is None else {*verdicts.of("expelled"), *verdicts.of("counts as one")}
 
     def code(drop: Dropped) -> Code:
         if not drop.heard:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._support.printable import printable
+from ..watching.verdicts import ACCUSED
 from .entries import RoundEntry
 
 __all__ = ["Lookout", "summary_line"]
@@ -42,7 +43,7 @@ def summary_line(entry: RoundEntry, *, audit: str = "", noun: str = "client") ->
     if entry.kept_fraction is not None:
         parts.append(f"kept {_percent(entry.kept_fraction)} of coordinates")
     standings = [one.standing for one in entry.verdicts or ()]
-    parts += [f"{standings.count(one)} {one}" for one in ("suspected", "expelled") if one in standings]
+    parts += [f"{standings.count(one)} {one}" for one in reversed(ACCUSED) if one in standings]
     if entry.model_after:
         parts.append(f"model {entry.model_after[:12]}")
     return f"round {entry.round}: " + ", ".join([*parts, *([f"audit {audit[:12]}"] if audit else [])])

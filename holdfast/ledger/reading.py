@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 #: One character per standing: what a timeline is made of. "." is not known.
-STANDINGS = {"too early to tell": "t", "clear": "c", "suspected": "s", "expelled": "e"}
+STANDINGS = {"too early to tell": "t", "clear": "c", "suspected": "s", "counts as one": "o", "expelled": "e"}
 #: And what became of a client in a round: "." it was not asked.
 FATES = {"used": "u", "dropped": "d", "heard": "h"}
 
@@ -78,13 +78,14 @@ def overview(connection: sqlite3.Connection) -> dict[str, Any]:
         "SELECT count(*), coalesce(sum(n_dropped), 0) FROM rounds WHERE undone IS NULL"
     ).fetchone()
     n_expelled, n_suspected = counts.get("expelled", 0), counts.get("suspected", 0)
+    n_as_one = counts.get("counts as one", 0)
     facts = facts_of(connection)
     n_open = connection.execute("SELECT count(*) FROM requests WHERE answered IS NULL").fetchone()[0]
     banners = {
         "held": n_open > 0,
         "stopped": facts.get("stopped") is not None,
         "empty": row is None,
-        "expelled": n_expelled > 0,
+        "expelled": n_expelled + n_as_one > 0,
         "suspects": n_suspected > 0,
         "hearing": row is not None and bool(row["hearing"]),
         "clear": True,
@@ -95,6 +96,7 @@ def overview(connection: sqlite3.Connection) -> dict[str, Any]:
         "n_rounds": n_rounds,
         "n_clients": n_clients,
         "n_expelled": n_expelled,
+        "n_as_one": n_as_one,
         "n_suspected": n_suspected,
         "n_banned": n_banned,
         "n_dropped": n_dropped,

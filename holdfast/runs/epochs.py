@@ -16,6 +16,10 @@ CHANGES: tuple[tuple[str, str], ...] = (
     (r'(?=.*"n_clients": (?!100\b)\d{3,}).*factions\(', "more evidence beyond 100 clients"),
     (r"resnet18\([^)]*stem='imagenet', norm='batch'", "small last batches join the ones before them"),
     (r"whitewash.*factions\(", "newcomers who never had a say take nothing back"),
+    (
+        r"factions\(",
+        "who may only be copied counts as one, and rules relax with every expulsion",
+    ),
 )
 
 
@@ -24,7 +28,7 @@ def code_epoch(description: Mapping[str, Any]) -> int:
 
     >>> watched = {"watch": "factions(mode='expel')"}
     >>> [code_epoch({"task": {"n_clients": n}, "defence": watched}) for n in (50, 100, 101, 1000)]
-    [3, 3, 4, 4]
+    [7, 7, 7, 7]
     """
     text = json.dumps(description, ensure_ascii=False)
     return max(number for number, (pattern, _) in enumerate(CHANGES, 1) if re.search(pattern, text))

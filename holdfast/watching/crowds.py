@@ -119,7 +119,7 @@ def main_points(
     n, some = len(view), _sample(len(view))
     rows, roots = view[some], np.sqrt(weights[some])
     share = weights[some] / max(weights[some].sum(), 1.0)  # nobody at all was heard in rounds of very few
-    gram = _centred(sample_products(view) if gram is None else gram, share) * roots[:, None] * roots
+    gram = centred(sample_products(view) if gram is None else gram, share) * roots[:, None] * roots
     k = min(N_DIRECTIONS, max(1, n // PER_DIRECTION), len(some))
     directions = leading_directions(gram, k) * roots[:, None]
     directions -= directions.sum(axis=0) * share[:, None]
@@ -183,7 +183,7 @@ def shared_part(view: IntegerRows, *, known: Known | None = None) -> float:
     """
     products = sample_products(view) if known is None else known.gram
     n = len(products)
-    gram, explained = _centred(products, np.full(n, 1 / n)), np.zeros(n)
+    gram, explained = centred(products, np.full(n, 1 / n)), np.zeros(n)
     n_shared = min(N_SHARED, max(1, n // PER_DIRECTION))  # as many as few clients can have in common
 
     def explain(fold: int) -> None:
@@ -206,7 +206,7 @@ def _sample(n: int) -> NDArray[np.intp]:
     return np.linspace(0, n - 1, min(n, N_FOR_DIRECTIONS)).astype(np.intp)
 
 
-def _centred(products: Array, share: Array) -> Array:
-    """Return the products of the rows less their mean, to which each adds its share."""
+def centred(products: Array, share: Array) -> Array:
+    """Turn products of rows into those of the rows less their mean, to which each adds its share."""
     middle = np.einsum("ij,j->i", products, share)
     return np.asarray(products - middle[:, None] - middle + np.einsum("i,i->", share, middle))

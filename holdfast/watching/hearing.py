@@ -36,13 +36,25 @@ def rounds_left(memory: ClientMemory, names: Sequence[Name], hearing: float) -> 
     return max(N_BEFORE_LOOKING - memory.round, ceil(n_missing / len(names)), 1)
 
 
-def silenced_rows(memory: ClientMemory, names: Sequence[Name], hearing: float) -> dict[int, str]:
-    """Return the rows of those who have no say in this round, and why."""
+def silenced_rows(
+    memory: ClientMemory, names: Sequence[Name], hearing: float, *, voice: int | None
+) -> dict[int, str]:
+    """Find the rows that do not count in this round, and say why.
+
+    Args:
+        memory: With the verdicts of this round.
+        names: The clients of this round, by row.
+        hearing: How often clients are heard before anything is applied; 0: newcomers count at once.
+        voice: The position of the client that participates for all who count as one.
+    """
     silenced = {}
     for row, name in enumerate(names):
         position = memory.positions[name]
-        if memory.since[position]:
-            silenced[row] = f"expelled since round {memory.since[position]}"
+        since = memory.since[position]
+        if since and memory.certain[position]:
+            silenced[row] = f"expelled since round {since}"
+        elif since and position != voice:
+            silenced[row] = f"counts as one client with others of its faction since round {since}"
         elif hearing > 0 and memory.heard[position] < N_BEFORE_SAY:
             silenced[row] = "new: it has a say once it was heard before"
     return silenced

@@ -17,6 +17,7 @@ from ..updates.samples import sample_of
 from .crowds import Faction, Known, factions_in, map_of, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
 from .hearing import N_BEFORE_LOOKING, doubted_rows, had_a_say, rounds_left, silenced_rows, was_heard
+from .imitation import voice_of_group, with_certainty
 from .memory import N_REMEMBERED, ClientMemory, with_round
 from .verdicts import N_SEARCHED, Standing, Verdict, Verdicts
 
@@ -33,6 +34,8 @@ N_TO_REWIND, N_REWINDS = 3, 2
 #: Who was not heard while others were so often, on average, is remembered and not searched: whoever leaves
 #: an id behind with every expulsion would fill the memory otherwise, until half of all are expelled.
 ABSENT = 4.0
+#: Who was not heard since it was named leaves the search sooner, by this factor: it probably changed its id.
+SOONER = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,8 @@ class Watched:
     state: ClientMemory
     verdicts: Verdicts
     silenced: Mapping[int, str] = field(default_factory=dict)  # [row] the reason
+    n_expelled: int = 0  # attackers of this round that certainly do not count
+    n_suspected: int = 0  # clients of this round that count, and may be attackers
     holds: bool = False  # nothing is applied in this round
     n_left: int | None = None  # of such rounds, about, if that can be told
     rewinds: bool = False  # the model goes back to its start
@@ -111,8 +116,9 @@ def factions(
     rows.refuse(np.asarray(~np.isfinite(values).all(axis=1)))
     told = with_round(before, values, names).limited(most_clients, names)
     needed, acts = evidence_needed(false_alarms), mode != "report"
-    looked, shared, known = _looked(told, names)
-    after = _judged(looked, needed)
+    active = _active(told, len(names))
+    looked, shared, known = _looked(told, names, active)
+    after = with_certainty(_judged(looked, needed, active), active)
     holds = acts and not was_heard(after, names, hearing)
     spared = {*map(named, pardoned)}
     new = [i for i in np.flatnonzero(after.since == after.round) if after.clients[i] not in spared]
@@ -125,7 +131,7 @@ def factions(
         n_applied=0 if rewinds else after.n_applied + (not holds),
         n_rewinds=after.n_rewinds + rewinds,
     )
-    suspected = _suspected(after, SUSPECTED[mode] * needed)
+    suspected = _suspected(after, SUSPECTED[mode] * needed, active)
     verdicts = Verdicts(
         after.round,
         tuple(_verdicts(after, suspected, known, expels=acts)),
@@ -134,10 +140,29 @@ def factions(
         shared=round(shared, 4),
     )
     doubted = doubted_rows(after, names, suspected) if mode == "wary" else {}
-    silenced = doubted | silenced_rows(after, names, hearing) if acts else {}
+    voice = voice_of_group(after, active, exempt=spared)
+    silenced = doubted | silenced_rows(after, names, hearing, voice=voice) if acts else {}
     n_left = rounds_left(after, names, hearing) if holds else None
     is_blind = looked is told and told.round >= N_BEFORE_LOOKING and told.n_clients >= N_SEARCHED
-    return Watched(after, verdicts, silenced, holds, n_left, rewinds, may_rewind, is_blind)
+    n_expelled, n_suspected = _attackers_here(after, names, silenced, suspected) if acts else (0, 0)
+    return Watched(
+        after, verdicts, silenced, n_expelled, n_suspected, holds, n_left, rewinds, may_rewind, is_blind
+    )
+
+
+def _attackers_here(
+    memory: ClientMemory, names: Sequence[Name], silenced: Mapping[int, str], suspected: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """Count the clients of this round that are expelled, and those who still count and may be attackers.
+
+    Of those who count as one, one may be honest: the others are as good as expelled.
+    """
+    is_silent = np.isin(np.arange(len(names)), [*silenced])
+    here = np.array([memory.positions[name] for name in names], np.intp)
+    n_alike = int((is_silent & memory.counts_as_one[here]).sum())
+    n_expelled = int((is_silent & memory.expelled[here]).sum()) + max(0, n_alike - 1)
+    may_attack = suspected | memory.named
+    return n_expelled, int((~is_silent & may_attack[here]).sum())
 
 
 def _check(hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:
@@ -151,24 +176,27 @@ def _check(hearing: Any, rewind: Any, sample: Any, most_clients: Any) -> None:
 
 
 def _active(memory: ClientMemory, n_present: int) -> NDArray[np.intp]:
-    """Return who still takes part, by position: whoever was heard while others were, a few times each."""
+    """Find who still participates, by position: whoever was heard while others were, a few times each."""
     active = memory.heard > 0
+    is_gone = memory.named & (memory.last <= memory.since)  # not heard since it was named
+    patience = np.where(is_gone, SOONER, 1.0)
     while True:
         window = ABSENT * active.sum() / max(1, n_present)  # rounds in which all are heard so often
-        still = active & (memory.last > memory.round - window)
+        still = active & (memory.last > memory.round - np.maximum(window * patience, 1))
         if (still == active).all():
             return np.flatnonzero(active)
         active = still
 
 
-def _looked(memory: ClientMemory, present: Sequence[Name]) -> tuple[ClientMemory, float, Known | None]:
+def _looked(
+    memory: ClientMemory, present: Sequence[Name], active: NDArray[np.intp]
+) -> tuple[ClientMemory, float, Known | None]:
     """Return the memory with the evidence of one more look at it, how much clients share, and the first view.
 
     Who are more than half of those present are no faction, even if few of all that were ever heard: else
     attackers who make up identities could turn the watch against everybody else.
     """
     here = [memory.positions[name] for name in present]
-    active = _active(memory, len(here))
     if memory.round < N_BEFORE_LOOKING or len(active) < N_SEARCHED:
         return memory, 0.0, None
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
@@ -211,25 +239,25 @@ def _seen(views: NDArray[np.object_], weights: NDArray[np.float64]) -> list[_See
     return [seen[view] for view in range(len(views))]
 
 
-def _judged(memory: ClientMemory, needed: float) -> ClientMemory:
-    """Return the memory with those expelled against whom there is enough evidence, at most half of all."""
-    stays = memory.expelled & (memory.evidence > FADED * needed)
+def _judged(memory: ClientMemory, needed: float, active: NDArray[np.intp]) -> ClientMemory:
+    """Name those against whom there is enough evidence, at most half of the active clients."""
+    stays = memory.named & (memory.evidence > FADED * needed)
     guilty = (memory.evidence > needed) | stays
-    guilty[_beyond_half(memory)] = False
-    since = np.where(guilty, np.where(memory.expelled, memory.since, memory.round), 0)
+    guilty[_beyond_half(memory, active)] = False
+    since = np.where(guilty, np.where(memory.named, memory.since, memory.round), 0)
     return replace(memory, since=since.astype(np.int32))
 
 
-def _suspected(memory: ClientMemory, evidence: float) -> NDArray[np.bool_]:
-    """Return against whom there is more than this evidence, at most half of all."""
+def _suspected(memory: ClientMemory, evidence: float, active: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Find those against whom there is more than this evidence, at most half of the active clients."""
     suspected = memory.evidence > evidence
-    suspected[_beyond_half(memory)] = False
+    suspected[_beyond_half(memory, active)] = False
     return suspected
 
 
-def _beyond_half(memory: ClientMemory) -> NDArray[np.intp]:
-    """Return the half of the clients, or one more, against whom there is least evidence."""
-    return np.argsort(-memory.evidence, kind="stable")[memory.n_clients // 2 :]
+def _beyond_half(memory: ClientMemory, active: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Find the half of the active clients, or one more, against whom there is least evidence."""
+    return active[np.argsort(-memory.evidence[active], kind="stable")[len(active) // 2 :]]
 
 
 def _verdicts(
@@ -237,11 +265,11 @@ def _verdicts(
 ) -> Iterator[Verdict]:
     """Yield what is to be said of each client; what is known of the first view is not computed again."""
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
-    places = map_of(memory.views[0], weights, memory.expelled | suspected, known=known)
+    places = map_of(memory.views[0], weights, memory.named | suspected, known=known)
     for position, client in enumerate(memory.clients):
         standing: Standing = "clear"
         if memory.since[position] and expels:
-            standing = "expelled"
+            standing = "expelled" if memory.certain[position] else "counts as one"
         elif memory.since[position] or suspected[position]:
             standing = "suspected"
         elif memory.looks[position] == 0 or memory.heard[position] < 2:

@@ -57,7 +57,9 @@ class ClientMemory:
     looks: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # searches it was in
     evidence: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # that it is in a faction
     faction: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # 0: in none
-    since: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # expelled; 0: is not
+    since: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # named; 0: is not
+    certain: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # it deviates by itself
+    squares: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, N_VIEWS)))  # mean, of rounds
     round: int = 0
     n_open: int = 0  # rounds since the hearing
     n_applied: int = 0  # rounds in which anything was applied, since the start or the last rewind
@@ -80,9 +82,19 @@ class ClientMemory:
         return {client: position for position, client in enumerate(self.clients)}
 
     @property
-    def expelled(self) -> NDArray[np.bool_]:
-        """Who is expelled."""
+    def named(self) -> NDArray[np.bool_]:
+        """The members of factions: each is expelled or counts as one with others."""
         return self.since > 0
+
+    @property
+    def expelled(self) -> NDArray[np.bool_]:
+        """The members of factions that certainly deviate by themselves."""
+        return self.named & self.certain
+
+    @property
+    def counts_as_one(self) -> NDArray[np.bool_]:
+        """The members of factions that others may only be copying."""
+        return self.named & ~self.certain
 
     def as_arrays(self) -> dict[str, Array]:
         """Return all of it as named arrays, which can be stored."""
@@ -100,6 +112,7 @@ class ClientMemory:
         >>> ClientMemory.from_arrays(memory.as_arrays()).clients
         (0, 1, 2, 3, 'eve')
         """
+        arrays = arrays if {"certain", "squares"} & set(arrays) else _of_version_1(arrays)
         for name, like in cls().as_arrays().items():
             if name not in arrays:
                 raise ValueError(f"this is no memory of clients: it has no {name}")
@@ -112,7 +125,8 @@ class ClientMemory:
         lengths = {len(names), len(set(names)), views.shape[1], *(len(arrays[name]) for name in PER_CLIENT)}
         if len(lengths) > 1 or len(views) != N_VIEWS or len(arrays["counts"]) != len(COUNTS):
             raise ValueError("this is no memory of clients: its parts do not fit")
-        if (arrays["heard"] < 0).any() or not np.isfinite(arrays["evidence"]).all():
+        are_finite = np.isfinite(arrays["evidence"]).all() and np.isfinite(arrays["squares"]).all()
+        if (arrays["heard"] < 0).any() or not are_finite or arrays["squares"].shape[1] != N_VIEWS:
             raise ValueError("this is no memory of clients: it holds impossible numbers")
         counts = dict(zip(COUNTS, arrays["counts"].tolist(), strict=True))
         rows = np.empty(views.shape[:2], object)
@@ -129,7 +143,7 @@ class ClientMemory:
         n_new = len(new)
 
         def longer(values: Any) -> Any:
-            return np.concatenate([values, np.zeros(n_new, values.dtype)])
+            return np.concatenate([values, np.zeros((n_new, *values.shape[1:]), values.dtype)])
 
         views = np.empty((N_VIEWS, n_new), object)
         views.fill(np.zeros(dim, np.int16))
@@ -159,13 +173,21 @@ class ClientMemory:
 
 #: What has one entry per client, and what is one number.
 COUNTS = ("round", "n_open", "n_applied", "n_rewinds", "seed")
-PER_CLIENT = ("heard", "last", "looks", "evidence", "faction", "since")
+PER_CLIENT = ("heard", "last", "looks", "evidence", "faction", "since", "certain", "squares")
+
+
+def _of_version_1(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Add what version 0.3 did not remember: clients that it expelled stay expelled."""
+    if not {"views", "since"} <= set(arrays) or arrays["views"].ndim != 3:
+        return arrays  # and be refused
+    squares = (arrays["views"].astype(np.float64) ** 2).sum(axis=2).T
+    return {**arrays, "certain": arrays["since"] > 0, "squares": squares}
 
 
 def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> ClientMemory:
     """Return the memory after a round in which these clients sent these values; it counts the round.
 
-    The deviation of a client is measured from the trimmed mean of those who are not expelled, in units of a
+    The deviation of a client is measured from the trimmed mean of those who are in no faction, in units of a
     coordinate's median deviation.
 
     >>> sent = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1], [0, 0]], dtype=np.float32)
@@ -174,7 +196,7 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     """
     memory = replace(memory.with_clients(clients, values.shape[1]), round=memory.round + 1)
     where = np.array([memory.positions[client] for client in clients], dtype=np.intp)
-    crowd = ~memory.expelled[where]
+    crowd = ~memory.named[where]
     if crowd.sum() < N_HEARD:
         return memory
     heard, last = memory.heard.copy(), memory.last.copy()
@@ -183,14 +205,19 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     paces = 1.0 / np.minimum(heard[where], N_REMEMBERED)
     deviations = _deviations(_bounded(values), crowd)
     views = memory.views.copy()  # of where the rows are, not of the rows
-    for view, cut, lengths in zip(views, CUTS, deviations.lengths(cuts=CUTS), strict=True):
+    squares = memory.squares.copy()
+    for number, (view, cut, lengths) in enumerate(
+        zip(views, CUTS, deviations.lengths(cuts=CUTS), strict=True)
+    ):
         longest = LONGEST * float(np.median(lengths[crowd]))
         factors = ONE * np.minimum(1.0, longest / np.maximum(lengths, 1e-300))
+        of_round = (ONE * np.minimum(lengths, longest)) ** 2
+        squares[where, number] += paces * (of_round - squares[where, number])
         for position, row in zip(
             where, deviations.blended(view[where], cut=cut, factors=factors, paces=paces), strict=True
         ):
             view[position] = row
-    return replace(memory, views=views, heard=heard, last=last)
+    return replace(memory, views=views, squares=squares, heard=heard, last=last)
 
 
 def _bounded(values: Array) -> NDArray[np.float32]:

@@ -7,12 +7,16 @@ from typing import Any, Literal
 from .._support.counting import counted
 from .._support.printable import printable
 
-__all__ = ["N_SEARCHED", "Standing", "Verdict", "Verdicts"]
+__all__ = ["ACCUSED", "N_SEARCHED", "Standing", "Verdict", "Verdicts"]
 
+#: A sentence about a group names so many of its clients.
+MOST_NAMES = 20
 #: Fewer clients are not searched for factions.
 N_SEARCHED = 10
 
-Standing = Literal["clear", "too early to tell", "suspected", "expelled"]
+Standing = Literal["clear", "too early to tell", "suspected", "counts as one", "expelled"]
+#: The standings of those against whom there is evidence, the most serious first.
+ACCUSED: tuple[Standing, ...] = ("expelled", "counts as one", "suspected")
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Verdict:
     heard: int  # how often it took part
     false_alarm: float = 1.0
     faction: int | None = None  # the number of the faction that it votes with, the strongest first
-    since: int | None = None  # the round in which it was expelled, or would have been by a watch that expels
+    since: int | None = None  # the round from which on the evidence was enough to expel it
     place: tuple[float, float] = (0.0, 0.0)  # on the map of clients: off the crowd, and within it
 
     def __str__(self) -> str:
@@ -99,7 +103,9 @@ class Verdicts:
 
     def __str__(self) -> str:
         """Return a summary, and a line for each client that does not stand clear."""
+        group = self.of("counts as one")
         counts = f"{len(self.of('expelled'))} expelled, {len(self.of('suspected'))} suspected"
+        counts += f", {len(group)} count as one" if group else ""
         early = len(self.of("too early to tell"))
         summary = f"round {self.round}: {len(self.clients)} clients heard, {counts}"
         lines = [summary + (f", {early} too early to tell" if early else "")]
@@ -112,8 +118,31 @@ class Verdicts:
             lines.append(f"  {self.blind}")
         if self.rewound:
             lines.append("  the model went back to its start, from before those now expelled had a say")
-        lines += [f"  {one}" for one in self.clients if one.standing in ("expelled", "suspected")]
+        lines += [f"  {one}" for one in self.clients if one.standing in ACCUSED]
+        lines += [f"  {self.group}"] if self.group else []
         return "\n".join(lines)
+
+    @property
+    def group(self) -> str:
+        """The clients that count as one, and what the operator can do; empty if there are none.
+
+        >>> alike = [Verdict(name, "counts as one", heard=5, since=4) for name in ("ann", "eve", "mal")]
+        >>> print(Verdicts(7, tuple(alike)).group)
+        clients ann, eve and mal send the same, and none certainly deviates further than honest clients do.
+        One may be an honest client that the others copy. Together they count as one client. Ask them; exempt
+        the one whose data these are
+        """
+        names = [printable(client, limit=1000) for client in self.of("counts as one")]
+        if not names:
+            return ""
+        if len(names) > MOST_NAMES:
+            names = [*names[:MOST_NAMES], f"{len(names) - MOST_NAMES} more"]
+        who = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        return (
+            f"clients {who} send the same, and none certainly deviates further than honest clients do."
+            " One may be an honest client that the others copy. Together they count as one client. Ask them;"
+            " exempt the one whose data these are"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same as plain values, ready for json.dumps."""

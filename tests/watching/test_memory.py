@@ -233,3 +233,13 @@ def test_everything_remembered_is_stored():
     assert set(stored()) == {"clients", "views", "counts", *PER_CLIENT}
     fields = set(ClientMemory.__dataclass_fields__)
     assert fields == {"clients", "views", *COUNTS, *PER_CLIENT}
+
+
+def test_the_memory_of_version_0_3_is_read_and_its_expelled_clients_stay_so():
+    arrays = stored()
+    arrays["since"] = np.array([4, *[0] * (len(arrays["since"]) - 1)], np.int32)
+    del arrays["certain"], arrays["squares"]
+    memory = ClientMemory.from_arrays(arrays)
+    assert memory.expelled.tolist() == [True] + [False] * (memory.n_clients - 1)
+    assert memory.squares.shape == (memory.n_clients, N_VIEWS)
+    assert (memory.squares[:, 0] == (arrays["views"][0].astype(float) ** 2).sum(axis=1)).all()

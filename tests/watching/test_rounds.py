@@ -341,7 +341,7 @@ def test_the_newly_expelled_are_logged_once(caplog):
 
 
 def test_plotters_found_in_the_hearing_never_reach_the_model():
-    federation = Federation(n=30, dim=300, n_plotters=5, push=3.0)
+    federation = Federation(n=30, dim=300, n_plotters=5, push=1.5)
     model, state = np.zeros(300, np.float32), None
     for _ in range(8):
         sent = model + federation.updates()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...defending import Defended
 from ...errors import InputError
+from ...watching.verdicts import ACCUSED
 
 __all__ = ["full_information"]
 
@@ -87,7 +88,7 @@ def _accused(made: Defended, attackers: Array) -> set[Any]:
     """Return the attackers that the server's watch suspects or has expelled."""
     if made.verdicts is None:
         return set()
-    return {*made.verdicts.of("suspected"), *made.verdicts.of("expelled")} & set(attackers.tolist())
+    return {client for standing in ACCUSED for client in made.verdicts.of(standing)} & set(attackers.tolist())
 
 
 def _least_of_best(tried: dict[float, float]) -> float:

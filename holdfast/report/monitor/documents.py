@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import __version__
 from ..._support.printable import printable
 from ...ledger.dropping import dropped_replies
+from ...watching.verdicts import ACCUSED
 from .words import argument_of, banner, is_kept_out, name_of, names_of, next_steps
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _grouped(drops: Sequence[Row]) -> list[list[Any]]:
 
 def _is_new(client: Row, since: int) -> bool:
     is_unheard = client["last_round"] is None
-    return is_unheard or client["last_round"] > since or client["standing"] in ("suspected", "expelled")
+    return is_unheard or client["last_round"] > since or client["standing"] in ACCUSED
 
 
 def _key(client: Any) -> tuple[str, Any]:

@@ -1,12 +1,14 @@
 """The numbers of a federation for Prometheus, read from the ledger whenever they are asked for."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from ... import __version__
 from ..._support.printable import printable
 from ...ledger.dropping import dropped_replies
+from ...watching.verdicts import ACCUSED, Standing
 from ..installed import check_installed
 from .source import LedgerSource
 from .words import is_kept_out, names_of
@@ -18,7 +20,7 @@ __all__ = ["exposition"]
 
 Row = Mapping[str, Any]
 
-STANDINGS = ("clear", "too early to tell", "suspected", "expelled", "not watched")
+STANDINGS = (*get_args(Standing), "not watched")
 #: A name of a client makes a time series of its own: so many of the accused have one.
 MOST_NAMED = 100
 
@@ -119,8 +121,9 @@ def _of_clients(clients: Sequence[Row]) -> "Iterator[Metric]":
     n_banned = sum(bool(one["banned"]) for one in clients)
     yield _gauge("clients_banned", "Clients that an operator banned.", {(): n_banned})
     named = zip(clients, names_of(clients), strict=True)
-    accused = [(one, name) for one, name in named if one["standing"] in ("expelled", "suspected")]
-    accused.sort(key=lambda pair: (pair[0]["standing"], pair[0]["since"] is None, pair[0]["since"] or 0))
+    accused = [(one, name) for one, name in named if one["standing"] in ACCUSED]
+    rank = {standing: place for place, standing in enumerate(ACCUSED)}
+    accused.sort(key=lambda pair: (rank[pair[0]["standing"]], pair[0]["since"] or math.inf))
     values: dict[tuple[str, ...], float] = {
         (name, one["standing"], str(one["faction"] or "")): float(one["since"] or 0)
         for one, name in accused[:MOST_NAMED]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..._support.printable import printable
-from ...watching.verdicts import N_SEARCHED
+from ...watching.verdicts import ACCUSED, N_SEARCHED
 from ..kit import counted, percent
 
 __all__ = ["argument_of", "banner", "is_kept_out", "name_of", "names_of", "next_steps"]
@@ -17,7 +17,7 @@ __all__ = ["argument_of", "banner", "is_kept_out", "name_of", "names_of", "next_
 Row = Mapping[str, Any]
 
 #: How a reason begins that is a decision of the watch or an operator, not a reply that cannot be used.
-KEPT_OUT = ("expelled", "banned", "excluded", "new: it has a say")
+KEPT_OUT = ("expelled", "counts as one client", "banned", "excluded", "new: it has a say")
 #: So many of the accused are named.
 MOST_NAMES = 5
 #: Below this share of kept coordinates a mask hardly lets the model learn.
@@ -116,9 +116,16 @@ def _found(clients: Sequence[Row], rounds: Sequence[Row], thing: str) -> tuple[s
     for one in clients:
         by_standing.setdefault(one["standing"], []).append(one)
     expelled, suspected = by_standing.get("expelled", []), by_standing.get("suspected", [])
+    as_one = by_standing.get("counts as one", [])
     named = [one for one in suspected if one["since"] is not None]
     if expelled:
-        return "expelled", f"{_together(expelled, n)} expelled{_since(expelled)}."
+        beside = f" {len(as_one)} more count as one {thing}." if as_one else ""
+        return "expelled", f"{_together(expelled, n)} expelled{_since(expelled)}.{beside}"
+    if as_one:
+        return "expelled", (
+            f"{len(as_one)} of {n} send the same, and together they count as one {thing}{_since(as_one)}:"
+            " one of them may be honest, and copied by the others."
+        )
     if named:
         return "suspected", (
             f"{_together(named, n)} suspected{_since(named)}. The watch only reports: they keep their say."
@@ -168,7 +175,8 @@ def _since(accused: Sequence[Row]) -> str:
 
 def _who(clients: Sequence[Row], level: str) -> list[str]:
     """Return who the accused are, if anybody is."""
-    names = [name_of(one["id"]) for one in clients if one["standing"] == level]
+    standings = ("expelled", "counts as one") if level == "expelled" else (level,)
+    names = [name_of(one["id"]) for one in clients if one["standing"] in standings]
     if level == "clear" or not names:
         return []
     return [f"{'It is' if len(names) == 1 else 'They are'} {_listed(names)}."]
@@ -208,7 +216,7 @@ def next_steps(clients: Sequence[Row], *, path: str, requests: Sequence[Row] = (
     holdfast clients ban 'bob; reboot' --ledger federation.db
     holdfast clients pardon 'bob; reboot' --ledger federation.db
     """
-    order = {"expelled": 0, "suspected": 1}
+    order = {standing: place for place, standing in enumerate(ACCUSED)}
     accused = [one for one in clients if one["standing"] in order]
     accused.sort(key=lambda one: (order[one["standing"]], one["since"] is None, one["since"] or 0))
     wanted = [*(one["client"] for one in _open(requests)), *(one["id"] for one in accused)]

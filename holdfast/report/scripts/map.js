@@ -117,7 +117,7 @@ function makeMap({ pointed, left }) {
       for (const [axis, by] of [["x", right], ["y", down]]) name.setAttribute(axis, by.toFixed(1));
       dot.style.transform = `translate(${one.x}px, ${one.y}px)`;
     }
-    const followed = shown.filter((one) => one.standing.name === "expelled" || one.client === near);
+    const followed = shown.filter((one) => ["expelled", "counts as one"].includes(one.standing.name) || one.client === near);
     paths.replaceChildren(...followed.map(({ client, standing }) => pathOf(client, index, `${standing.look}${near === client ? " near" : ""}`)));
   }
 

@@ -27,7 +27,7 @@ function rowsOf(frames) {
   const rows = [...clients].map(([client, attacks]) => {
     const stretches = stretchesOf(client, frames);
     const first = (look) => (stretches.find((one) => one.look === look) || { start: Infinity }).start;
-    return { client, attacks, stretches, order: [first("expelled"), first("suspected")] };
+    return { client, attacks, stretches, order: [Math.min(first("expelled"), first("as-one")), first("suspected")] };
   }).filter(({ attacks, order }) => attacks || order.some(Number.isFinite));
   const before = (one, other) => (one === other ? 0 : one - other);
   return rows.sort((one, other) => before(one.order[0], other.order[0]) || before(one.order[1], other.order[1]));

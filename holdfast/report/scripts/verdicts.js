@@ -3,12 +3,14 @@
 // Most serious first.
 const STANDINGS = [
   { name: "expelled", look: "expelled", marker: 6 },
+  { name: "counts as one", look: "as-one", marker: 6 },
   { name: "suspected", look: "suspected", marker: 3 },
   { name: "clear", look: "clear", marker: 0 },
   { name: "too early to tell", look: "early", marker: 0 },
 ];
 const standingNamed = (name) => STANDINGS.find((one) => one.name === name) || STANDINGS.at(-1);
-const isOutside = ({ standing }) => standing.name === "expelled" || standing.name === "suspected";
+const ACCUSED = ["expelled", "counts as one", "suspected"];
+const isOutside = ({ standing }) => ACCUSED.includes(standing.name);
 
 const VERDICT_COLUMNS = ["client", "standing", "heard", "false_alarm", "faction", "since", "place"];
 
@@ -70,7 +72,7 @@ function frameWords({ clients, hears }) {
   const all = [...clients.values()];
   const counts = STANDINGS.map(({ name }) => `${all.filter(({ standing }) => standing.name === name).length} ${name}`);
   const attackers = all.filter(({ attacks }) => attacks);
-  const expelled = attackers.filter(({ standing }) => standing.name === "expelled");
-  const found = attackers.length ? `. Of ${counted(attackers.length, "attacker")} heard, ${expelled.length} ${expelled.length === 1 ? "is" : "are"} expelled` : "";
+  const expelled = attackers.filter(({ standing }) => ["expelled", "counts as one"].includes(standing.name));
+  const found = attackers.length ? `. Of ${counted(attackers.length, "attacker")} heard, ${expelled.length} ${expelled.length === 1 ? "is" : "are"} expelled or count${expelled.length === 1 ? "s" : ""} as one` : "";
   return `${hears ? "a hearing, nothing is applied; " : ""}${counts.join(", ")}${found}`;
 }

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ...watching import Verdicts
-from ...watching.verdicts import Standing
+from ...watching.verdicts import ACCUSED, Standing
 from ..records import COLUMNS, OPTIONAL
 from ..results import Result
 from ..verdicts import restored_verdicts
@@ -23,7 +23,7 @@ MEASURED = {
     "weight": "client_weights",
     "selected": "selected",
 }
-#: A client's standing as a number: 0 for clear, 3 for expelled.
+#: A client's standing as a number: 0 for clear, 4 for expelled.
 STANDINGS = {standing: number for number, standing in enumerate(get_args(Standing))}
 #: So many clients have series of their own: those drawn first, and beside them those suspected first.
 N_FOLLOWED = 50
@@ -55,7 +55,7 @@ class Series:
         if "verdicts" not in record:
             return numbers | dict(self._of_clients(record)), None
         verdicts = restored_verdicts(record["verdicts"])
-        self._follow(self.suspects, verdicts.of("expelled") + verdicts.of("suspected"))
+        self._follow(self.suspects, [client for standing in ACCUSED for client in verdicts.of(standing)])
         return numbers | dict(self._of_clients(record)) | dict(self._of_watch(verdicts)), self._note(verdicts)
 
     def _follow(self, followed: list[Any], clients: Any) -> None:
@@ -81,6 +81,7 @@ class Series:
     def _of_watch(self, verdicts: Verdicts) -> Iterator[Number]:
         """Yield what a watch says: how many stand where, and how each client stands that is followed."""
         yield "watch/suspected", float(len(verdicts.of("suspected")))
+        yield "watch/counts_as_one", float(len(verdicts.of("counts as one")))
         yield "watch/expelled", float(len(verdicts.of("expelled")))
         yield "watch/too_early", float(len(verdicts.of("too early to tell")))
         yield "watch/hearing", float(verdicts.hearing)

@@ -4,6 +4,7 @@ const TILES = [
   ["round", "round(s)", ({ last }) => last.round],
   ["clients", "client(s)", ({ document }) => document.n_clients],
   ["expelled", "expelled", ({ count }) => count("expelled")],
+  ["as-one", "count as one", ({ count }) => count("counts as one") || null],
   ["suspected", "suspected", ({ count }) => count("suspected")],
   ["banned", "banned", ({ document }) => listed(document.banned).length],
   ["broken", "not usable last round", ({ document }) => document.n_broken],

@@ -7,7 +7,7 @@ function rowsIn(columns) {
   return Array.from({ length }, (_, place) => Object.fromEntries(names.map((name) => [name, columns[name][place]])));
 }
 
-const LETTERS_OF = new Map([["e", "expelled"], ["s", "suspected"], ["c", "clear"], ["t", "too early to tell"]]);
+const LETTERS_OF = new Map([["e", "expelled"], ["o", "counts as one"], ["s", "suspected"], ["c", "clear"], ["t", "too early to tell"]]);
 
 function makeMemory() {
   const known = {
@@ -62,7 +62,7 @@ function makeMemory() {
   // Whether a client took part in a round without a say by a decision, and not because its reply could not be used.
   function isKeptOut(number, place) {
     const fate = (known.fates[number] || "")[place];
-    const isDecided = known.clients.get(number)?.banned || ["expelled", "too early to tell"].includes(standingAt(number, place));
+    const isDecided = known.clients.get(number)?.banned || ["expelled", "counts as one", "too early to tell"].includes(standingAt(number, place));
     return fate === "h" || (fate === "d" && isDecided);
   }
 

@@ -1,11 +1,11 @@
 // The clients in the order in which an operator wants to see them, and what there is to say of each.
 
-const RANKS = new Map([["expelled", 0], ["suspected", 1], ["too early to tell", 3], ["clear", 4]]);
+const RANKS = new Map([["expelled", 0], ["counts as one", 0], ["suspected", 1], ["too early to tell", 3], ["clear", 4]]);
 const isNamed = ({ since }) => isNumber(since);
 
 // The most suspicious first: by standing, then by how sure it is, then by how often its reply could not be used.
 function bySuspicion(one, other) {
-  const rank = ({ standing, banned, broken }) => (banned ? -1 : !["expelled", "suspected"].includes(standing) && broken ? 2 : RANKS.get(standing) ?? 5);
+  const rank = ({ standing, banned, broken }) => (banned ? -1 : !ACCUSED.includes(standing) && broken ? 2 : RANKS.get(standing) ?? 5);
   const chance = ({ false_alarm: value }) => (isNumber(value) ? value : 1);
   return rank(one) - rank(other) || isNamed(other) - isNamed(one) || chance(one) - chance(other)
     || other.broken - one.broken || one.number - other.number;
