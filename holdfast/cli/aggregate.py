@@ -38,6 +38,13 @@ def aggregate_command(
     out: Annotated[
         Path, typer.Option(help="File for the next global model; replaced once the new one is complete.")
     ],
+    client_folders: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder in which each client has a folder of its own: name clients by their folders, not"
+            " by their files."
+        ),
+    ] = None,
     rule: Annotated[
         str, typer.Option(help="Aggregation rule; flame does not need to know how many clients attack.")
     ] = "flame",
@@ -113,6 +120,7 @@ def aggregate_command(
                 chosen,
                 base=base,
                 out=out,
+                client_folders=client_folders,
                 weights=weights,
                 reference=reference,
                 state=state,
@@ -130,6 +138,7 @@ def aggregate_command(
     if watching is not None:
         facts["watch"] = str(watching)
     typed = {
+        "--client-folders": client_folders,
         "--rule": rule,
         "--set": set_,
         "--only": only,

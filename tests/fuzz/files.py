@@ -9,7 +9,7 @@ import safetensors
 from holdfast import fedavg, invariant, krum, median, sparsefed
 from holdfast.files import aggregate_files, load_tensors, save_tensors
 
-from ..files.hostile import HOSTILE, index_of
+from ..files.hostile import HOSTILE, all_given, index_of
 from ..files.rounds import assert_same, in_memory, some_models, write_round
 from .damage import cut, flipped, mutated, overwritten
 from .rounds import pick
@@ -28,6 +28,8 @@ def attack(rng, folder):
     for client in rng.choice(len(clients), int(rng.integers(1, 1 + len(clients) // 2)), replace=False):
         pick(rng, [vandalise, vandalise, vandalise, fold, fold, plant])(rng, clients[client])
     held = {path.name.removesuffix(".safetensors"): as_it_stands(path) for path in clients}
+    clients = all_given(clients)
+    held |= {path.name.split(".")[0]: None for path in clients[len(held) :]}  # two files of one name
 
     state = folder / "state.safetensors" if rule.needs("state") else None
     said = aggregate_files(clients, rule, base=at, out=out, state=state)
