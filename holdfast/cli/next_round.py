@@ -92,12 +92,11 @@ def _words(options: Mapping[str, Any]) -> Iterator[str]:
 
 def _named(clients: Sequence[Path]) -> str:
     """Return the files as a shell takes them: one by one, or as a pattern that stands for exactly these."""
-    suffixes = {path.suffix for path in clients}
+    names, suffixes = {path.name for path in clients}, {path.suffix for path in clients}
     if len(clients) > FEW and len(suffixes) == 1:
-        last = f"*{suffixes.pop()}"
-        for depth, pattern in ((0, last), (1, f"*/{last}")):  # one folder for all, or one for each
-            folders = {path.parents[depth] for path in clients if len(path.parents) > depth}
-            folder = min(folders, default=Path())
-            if len(folders) == 1 and {*folder.glob(pattern)} == {*clients}:
-                return f"{shlex.quote(str(folder))}/{pattern}"
+        common = names.pop() if len(names) == 1 else f"*{suffixes.pop()}"
+        ending, folder = f"x{common.removeprefix('*')}", clients[0].parent
+        for above, pattern in ((folder, common), (folder.parent, f"*/{common}")):
+            if shlex.quote(ending) == ending and {*above.glob(pattern)} == {*clients}:
+                return f"{shlex.quote(str(above))}/{pattern}"
     return shlex.join(map(str, clients))

@@ -229,7 +229,10 @@ def test_wrong_choices_of_the_caller_are_refused(federation):
 
 
 def test_no_two_hostile_names_become_one():
-    rng, alphabet = np.random.default_rng(0), ["\\", "x", "1", "b", "\x1b", "n", "\n", "\udcff", "u", "\u202e"]
+    rng, alphabet = (
+        np.random.default_rng(0),
+        ["\\", "x", "1", "b", "\x1b", "n", "\n", "\udcff", "u", "\u202e"],
+    )
     names = {"".join(rng.choice(alphabet, rng.integers(1, 6))) for _ in range(3000)}
     named = name_clients({name: f"in/{number}" for number, name in enumerate(sorted(names))})
     assert len(named.by_client) == len(names)

@@ -37,7 +37,9 @@ def attack(rng, folder):
     assert str(said).replace("\n", "").isprintable()
     assert all(0 < len(reason) < 300 for reason in dropped.values())
     left = [held[name] for name in held if name not in dropped]
-    assert all(model is not None and fits(model, base) for model in left), "what nobody can read was read"
+    assert None not in left, "what nobody can read was read"
+    if said.diagnostics.aggregated:  # otherwise nobody has looked at the numbers
+        assert all(fits(model, base) for model in left), "what does not fit was used"
     lost = [name for name in dropped if held[name] is not None and fits(held[name], base)]
     assert not lost, f"a file that can be read was not: {[(name, dropped[name]) for name in lost]}"
     if said.diagnostics.aggregated:
