@@ -38,11 +38,10 @@ def aggregate_command(
     out: Annotated[
         Path, typer.Option(help="File for the next global model; replaced once the new one is complete.")
     ],
-    client_folders: Annotated[
+    names_in: Annotated[
         Path | None,
         typer.Option(
-            help="The folder in which each client has a folder of its own: name clients by their folders, not"
-            " by their files."
+            help="Folder that holds one folder per client; name clients by these folders, not by their files."
         ),
     ] = None,
     rule: Annotated[
@@ -120,7 +119,7 @@ def aggregate_command(
                 chosen,
                 base=base,
                 out=out,
-                client_folders=client_folders,
+                names_in=names_in,
                 weights=weights,
                 reference=reference,
                 state=state,
@@ -138,7 +137,7 @@ def aggregate_command(
     if watching is not None:
         facts["watch"] = str(watching)
     typed = {
-        "--client-folders": client_folders,
+        "--names-in": names_in,
         "--rule": rule,
         "--set": set_,
         "--only": only,

@@ -77,7 +77,7 @@ def aggregate_files(
     *,
     base: str | Path,
     out: str | Path,
-    client_folders: str | Path | None = None,
+    names_in: str | Path | None = None,
     weights: str | Path | None = None,
     reference: str | Path | None = None,
     state: str | Path | None = None,
@@ -103,7 +103,7 @@ def aggregate_files(
         rule: The rule, with its settings.
         base: The global model.
         out: The file for the next model.
-        client_folders: The folder that holds a folder per client: clients are named by these folders.
+        names_in: The folder that holds a folder per client: clients are named by these folders.
         weights: A JSON file with the number of examples per client. A client without one is dropped.
         reference: The model that the server trained itself.
         state: The file in which rule and watch keep their memory between rounds.
@@ -133,7 +133,7 @@ def aggregate_files(
     >>> print(said.diagnostics.dropped[0])
     client dan: cannot be opened: No such file or directory
     """
-    bound, sent, base, out = bind(rule), name_clients(clients, client_folders), Path(base), Path(out)
+    bound, sent, base, out = bind(rule), name_clients(clients, names_in), Path(base), Path(out)
     weights, reference, state = _path(weights), _path(reference), _path(state)
     _check_inputs(bound, watch, reference, state)
     given = {"the base": base, "the output": out, "the state": state, "the reference": reference}

@@ -55,7 +55,7 @@ def name_clients(
     """
     if isinstance(clients, Mapping):
         if folder is not None:
-            raise InputError("a mapping names its clients already: leave out client_folders=")
+            raise InputError("a mapping names its clients already: leave out names_in=")
         named = [(name, Path(path)) for name, path in clients.items()]
     else:
         named = [(_name_of(Path(path), folder), Path(path)) for path in clients]
@@ -76,7 +76,7 @@ def name_clients(
         return ClientFiles(by_client)
     note = (
         f"clients are named by their files, which are in {n_folders} folders; if each client has a folder of"
-        " its own, name clients by it: --client-folders FOLDER (client_folders=)"
+        " its own, name clients by it: --names-in FOLDER (names_in=)"
     )
     return ClientFiles(by_client, (note,))
 
@@ -89,8 +89,8 @@ def _name_of(path: Path, folder: str | Path | None) -> str:
         above = Path(os.path.abspath(folder))
         if above not in whole.parents:
             raise InputError(
-                f"{path} is not inside {folder}: --client-folders (client_folders=) must name the folder that"
-                " holds the folders of all clients"
+                f"{path} is not inside {folder}: --names-in (names_in=) must name the folder that holds"
+                " the folders of all clients"
             )
         parts = whole.relative_to(above).parts
     if len(parts) > 1:

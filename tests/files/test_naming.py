@@ -155,8 +155,8 @@ def test_a_folder_per_client_gives_the_same_names_in_every_round(federation):
         (folder / f"{name}.safetensors").rename(folder / name / "model.safetensors")
     expected = in_memory(base, list(models.values()), median)[0]
     for given in (
-        {"clients": listed(folder, "*/model.safetensors"), "client_folders": folder},
-        {"clients": listed(folder, "*/*"), "client_folders": folder},
+        {"clients": listed(folder, "*/model.safetensors"), "names_in": folder},
+        {"clients": listed(folder, "*/*"), "names_in": folder},
         {"clients": listed(folder)},  # the folders themselves
         {"clients": {path.parent.name: path for path in listed(folder, "*/*")}},
     ):
@@ -167,7 +167,7 @@ def test_a_folder_per_client_gives_the_same_names_in_every_round(federation):
     said = aggregate_files(listed(folder, "*/model.safetensors"), median, **files)
     assert not said.diagnostics.aggregated
     assert [*dropped(said)] == ["model"]
-    assert any("--client-folders" in note for note in said.diagnostics.notes)
+    assert any("--names-in" in note for note in said.diagnostics.notes)
 
 
 def test_in_a_folder_of_its_own_a_client_harms_nobody_else_by_the_names_it_chooses(federation):
@@ -179,11 +179,11 @@ def test_in_a_folder_of_its_own_a_client_harms_nobody_else_by_the_names_it_choos
     (folder / "dan" / "ann").mkdir()
     (folder / "dan" / "dan.safetensors").rename(folder / "dan" / "ann" / "ann.safetensors")
     everything = [path for path in listed(folder, "**/*.safetensors") if path.is_file()]
-    said = aggregate_files(everything, median, client_folders=folder, **files)
+    said = aggregate_files(everything, median, names_in=folder, **files)
     assert said.diagnostics.clients == NAMES
     (folder / "eve" / "bob.safetensors").write_text("x")
     everything.append(folder / "eve" / "bob.safetensors")
-    said = aggregate_files(everything, median, client_folders=folder, **files)
+    said = aggregate_files(everything, median, names_in=folder, **files)
     assert said.diagnostics.clients == NAMES[:4]
     assert [*dropped(said)] == ["eve"]
 
@@ -220,9 +220,9 @@ def test_wrong_choices_of_the_caller_are_refused(federation):
         ([ann, folder / ".." / "in" / "ann.safetensors"], {}, "is given twice"),
         ({"ann": ann, "bob": ann}, {}, "is given twice"),
         ({7: ann}, {}, "must be text; got 7"),
-        ({"ann": ann}, {"client_folders": folder}, "leave out client_folders="),
-        ([ann], {"client_folders": folder / "ann"}, "is not inside"),
-        ([folder], {"client_folders": folder}, "is not inside"),
+        ({"ann": ann}, {"names_in": folder}, "leave out names_in="),
+        ([ann], {"names_in": folder / "ann"}, "is not inside"),
+        ([folder], {"names_in": folder}, "is not inside"),
     ):
         with pytest.raises(InputError, match=said):
             aggregate_files(clients, median, **more, **files)
