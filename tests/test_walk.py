@@ -61,6 +61,9 @@ def folder(tmp_path, monkeypatch):
     base.rename(tmp_path / "global.safetensors")
     assert clients[0].parent == tmp_path / "clients"
     shutil.copytree(tmp_path / "clients", tmp_path / "round7")
+    for client in clients:
+        (tmp_path / "uploads" / client.stem).mkdir(parents=True)
+        shutil.copy(client, tmp_path / "uploads" / client.stem / "model.safetensors")
     (tmp_path / "results").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "data"))

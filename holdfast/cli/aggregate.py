@@ -38,6 +38,12 @@ def aggregate_command(
     out: Annotated[
         Path, typer.Option(help="File for the next global model; replaced once the new one is complete.")
     ],
+    names_in: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that holds one folder per client; name clients by these folders, not by their files."
+        ),
+    ] = None,
     rule: Annotated[
         str, typer.Option(help="Aggregation rule; flame does not need to know how many clients attack.")
     ] = "flame",
@@ -113,6 +119,7 @@ def aggregate_command(
                 chosen,
                 base=base,
                 out=out,
+                names_in=names_in,
                 weights=weights,
                 reference=reference,
                 state=state,
@@ -130,6 +137,7 @@ def aggregate_command(
     if watching is not None:
         facts["watch"] = str(watching)
     typed = {
+        "--names-in": names_in,
         "--rule": rule,
         "--set": set_,
         "--only": only,

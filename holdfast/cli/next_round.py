@@ -92,9 +92,11 @@ def _words(options: Mapping[str, Any]) -> Iterator[str]:
 
 def _named(clients: Sequence[Path]) -> str:
     """Return the files as a shell takes them: one by one, or as a pattern that stands for exactly these."""
-    folders, suffixes = {path.parent for path in clients}, {path.suffix for path in clients}
-    if len(clients) > FEW and len(folders) == len(suffixes) == 1:
-        folder, pattern = folders.pop(), f"*{suffixes.pop()}"
-        if {*folder.glob(pattern)} == {*clients}:
-            return f"{shlex.quote(str(folder))}/{pattern}"
+    names, suffixes = {path.name for path in clients}, {path.suffix for path in clients}
+    if len(clients) > FEW and len(suffixes) == 1:
+        common = names.pop() if len(names) == 1 else f"*{suffixes.pop()}"
+        ending, folder = f"x{common.removeprefix('*')}", clients[0].parent
+        for above, pattern in ((folder, common), (folder.parent, f"*/{common}")):
+            if shlex.quote(ending) == ending and {*above.glob(pattern)} == {*clients}:
+                return f"{shlex.quote(str(above))}/{pattern}"
     return shlex.join(map(str, clients))

@@ -1,6 +1,6 @@
 """A whole round over files: clients' models in, the next global model out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,12 +16,13 @@ from ..updates.forms import BUFFERS
 from ..watching import Verdicts
 from .booking import booked
 from .drawing import round_rng
+from .naming import name_clients
 from .opening import open_own
 from .output import check_output, written_model
 from .paths import check_roles
 from .ray_room import RayRoom
 from .room import Progress, Room, n_bytes_of
-from .round import client_names, open_round
+from .round import open_round
 from .saving import load_memory, save_memory
 
 __all__ = ["Aggregated", "aggregate_files"]
@@ -71,11 +72,12 @@ class Aggregated:
 
 
 def aggregate_files(
-    clients: Sequence[str | Path],
+    clients: Sequence[str | Path] | Mapping[str, str | Path],
     rule: Any,
     *,
     base: str | Path,
     out: str | Path,
+    names_in: str | Path | None = None,
     weights: str | Path | None = None,
     reference: str | Path | None = None,
     state: str | Path | None = None,
@@ -90,16 +92,34 @@ def aggregate_files(
     ledger: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Aggregated:
-    """Write the next model, made of the clients' files by a rule, and return what there is to say about it.
+    """Aggregate clients' files by a rule, and write the next model.
 
-    Its bits are those of `defend(models, rule, base=base).model` in memory. Clients whose files cannot be
-    used are dropped, by name. `weights` is a JSON file with the number of examples per client, `reference`
-    the model that the server trained itself, `state` the file in which the memory of rule and watch is kept
-    between rounds. `only` holds patterns of the tensors to aggregate, `buffers` of those that no rule applies
-    to. With `are_updates`, files hold differences from the base. `workers` is "ray", or a cluster's address.
-    What is drawn follows from the `seed` and the base: the same call repeats it, the next round draws anew.
-    A `watch`, such as `factions()`, knows clients by the names of their files. The round is written into the
-    `ledger`, and clients that operators have banned there have no say.
+    The model's bits are those of `defend(models, rule, base=base).model` in memory. A client whose file
+    cannot be used is dropped, with the reason. A client's name never depends on other clients' files: if two
+    files have one name, that client is dropped, and all others keep their names.
+
+    Args:
+        clients: One path per client, named by its file without the ending; or a mapping of names to paths.
+        rule: The rule, with its settings.
+        base: The global model.
+        out: The file for the next model.
+        names_in: The folder that holds a folder per client: clients are named by these folders.
+        weights: A JSON file with the number of examples per client. A client without one is dropped.
+        reference: The model that the server trained itself.
+        state: The file in which rule and watch keep their memory between rounds.
+        seed: The same seed and base repeat all random draws; the next round draws anew.
+        only: Patterns of the tensors to aggregate.
+        buffers: Patterns of the tensors that no rule applies to.
+        are_updates: Files hold differences from the base, not models.
+        explain: Measure each client.
+        memory: Bytes to use, or text such as "1GB".
+        workers: "ray", or a cluster's address.
+        watch: A watch, such as `factions()`; it knows clients by their names.
+        ledger: The ledger to write the round into; clients that are banned there do not participate.
+        progress: Called with the number of the pass, and how much of it is done.
+
+    Returns:
+        The diagnostics of the round and the verdicts of the watch.
 
     >>> import tempfile
     >>> import numpy as np
@@ -113,11 +133,11 @@ def aggregate_files(
     >>> print(said.diagnostics.dropped[0])
     client dan: cannot be opened: No such file or directory
     """
-    bound, sent, base, out = bind(rule), [Path(path) for path in clients], Path(base), Path(out)
+    bound, sent, base, out = bind(rule), name_clients(clients, names_in), Path(base), Path(out)
     weights, reference, state = _path(weights), _path(reference), _path(state)
     _check_inputs(bound, watch, reference, state)
     given = {"the base": base, "the output": out, "the state": state, "the reference": reference}
-    check_roles(sent, {**given, "the weights": weights, "the ledger": _path(ledger)})
+    check_roles(sent.paths, {**given, "the weights": weights, "the ledger": _path(ledger)})
     own = open_own(base, name="the base")
     check_output(out, own)
     facts: dict[str, Any] = {"rule": str(bound), "watch": None if watch is None else str(watch)}
@@ -158,7 +178,7 @@ def aggregate_files(
         book.write(
             said,
             verdicts,
-            asked=client_names(sent),
+            asked=[*sent.by_client],
             examples=files.examples,
             model_after=book.hash_of(out),
             **facts,

@@ -1,6 +1,7 @@
 """The files of a round, opened and checked against the base."""
 
-from collections.abc import Sequence
+import stat
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,25 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._support.printable import printable
 from ..core.diagnostics import Dropped
 from ..defending.screening import Screened, with_buffers
-from ..errors import DataError, InputError
+from ..errors import DataError
 from ..kernels.digests import Key
 from ..updates.counts import examples_held
 from ..updates.forms import first_named, is_named, patterns_in
 from ..updates.layout import Layout, Unfit, widened
 from ..updates.rows import CELL, Rows
 from .header import FLOAT_TYPES, strict_json
+from .naming import ClientFiles
 from .opening import Checkpoint, files_per_client, open_from_client, open_own
 from .room import Room
+from .stored import identity_of
 
 __all__ = ["OpenRound", "open_round"]
 
 Array = NDArray[Any]
-
-#: What no path exceeds, even if all of it is escaped.
-LONGEST_PATH = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ class OpenRound:
 
 
 def open_round(
-    clients: Sequence[Path],
+    clients: ClientFiles,
     base: Checkpoint,
     *,
     weights: Path | None,
@@ -77,24 +76,26 @@ def open_round(
     explain: bool,
     home: Room,
 ) -> OpenRound:
-    """Open all files; a client whose file does not fit the base is dropped, with the reason."""
-    names = client_names(clients)
-    counts = None if weights is None else sample_counts(weights, names)
+    """Open the files; a client whose file does not fit the base, or is one of several, is dropped."""
+    counts = None if weights is None else sample_counts(weights, [*clients.by_client])
     trained, beside = _split(base, only, buffers)
     layout = _layout(base, trained)
     n_bytes = sum(tensor.size * tensor.dtype.itemsize for tensor in _arrays(base, beside))
-    home.check_holds(len(clients) * n_bytes, "the buffers of all clients")
-    n_files, key = files_per_client(len(clients), base), Key.new()
+    home.check_holds(len(clients.by_client) * n_bytes, "the buffers of all clients")
+    n_files, key = files_per_client(len(clients.by_client), base), Key.new()
     arrays, held, sent, stay, dropped = [], [], [], [], []
-    whose: dict[frozenset[tuple[int, ...]], str] = {}
-    for name, path, count in zip(names, clients, counts or [1] * len(names), strict=True):
+    owners = _owners(clients)
+    for name in clients.by_client:
         try:
+            path = clients.path_of(name)
+            if counts is not None and name not in counts:
+                raise Unfit(f"has no sample count in {weights}")
             model = open_from_client(path, base, n_files=n_files)
             _check_fits(model, base, (*trained, *beside), is_part=bool(only))
-            identity = frozenset(file.identity for file in model.files)
-            if identity in whose:
-                raise Unfit(f"is the same file as that of client {whose[identity]}")
-            examples, extras = examples_held(count), _values(model, beside)
+            owner = owners.setdefault(frozenset(file.identity for file in model.files), name)
+            if owner != name:
+                raise Unfit(f"is the same file as that of client {owner}")
+            examples, extras = examples_held(1 if counts is None else counts[name]), _values(model, beside)
         except Unfit as reason:
             dropped.append(Dropped(name, str(reason)))
             continue
@@ -102,29 +103,26 @@ def open_round(
         held.append(examples)
         sent.append(extras)
         stay.append(name)
-        whose[identity] = name
     rows = Rows(layout, tuple(arrays), None if are_updates else _arrays(base, trained), explain, home=home)
     found = Screened(rows, tuple(stay), None if counts is None else np.array(held), tuple(dropped))
+    found = replace(found, notes=clients.notes)
     own = _values(base, beside)
     found = with_buffers(found, base=own, sent=sent, are_differences=are_updates)
     return OpenRound(base, trained, found)
 
 
-def client_names(clients: Sequence[Path]) -> tuple[str, ...]:
-    """Return what the clients are called: their files' bare names, or whole paths if two are alike.
-
-    What cannot be printed in a name is escaped, as a backslash is, so that different names stay different.
-    """
-    if not clients:
-        raise InputError("a round needs at least one client's file")
-    whole = [str(path) for path in clients]
-    if len(set(whole)) != len(whole):
-        twice = next(path for path in whole if whole.count(path) > 1)
-        raise InputError(f"{twice} is given twice: one file per client")
-    bare = [path.name.removesuffix(".json").removesuffix(".index") for path in clients]
-    short = [name.removesuffix(".safetensors") for name in bare]
-    names = short if len(set(short)) == len(short) else whole
-    return tuple(printable(name.replace("\\", "\\\\"), limit=LONGEST_PATH) for name in names)
+def _owners(clients: ClientFiles) -> dict[frozenset[tuple[int, ...]], str]:
+    """Return the client of each file that is given itself: an index of another client may name it, too."""
+    owners: dict[frozenset[tuple[int, ...]], str] = {}
+    for name, paths in clients.by_client.items():
+        for path in paths:
+            try:
+                entry = path.lstat()
+            except OSError:
+                continue
+            if stat.S_ISREG(entry.st_mode) and not path.name.endswith(".json"):
+                owners.setdefault(frozenset({identity_of(entry)}), name)
+    return owners
 
 
 def _flat(rows: Rows) -> Array:
@@ -206,8 +204,11 @@ def _check_fits(model: Checkpoint, base: Checkpoint, needed: Sequence[str], *, i
             raise Unfit(f"wrong type of {name!r}: {got.type_name}, not {own.type_name}")
 
 
-def sample_counts(path: Path, names: Sequence[str]) -> list[Any]:
-    """Return each client's count of examples, as the JSON file has it: what it says is checked later."""
+def sample_counts(path: Path, clients: Collection[str]) -> dict[str, Any]:
+    """Return the sample counts in a JSON file as they stand there; raise if it has none of these clients.
+
+    A single client without a count is dropped instead: it may have chosen a name that nobody expected.
+    """
     try:
         counts = strict_json(path.read_bytes(), "content")
     except Unfit as reason:
@@ -216,7 +217,8 @@ def sample_counts(path: Path, names: Sequence[str]) -> list[Any]:
         raise DataError(f"weights, {path}, cannot be read: {error.strerror}") from None
     if not isinstance(counts, dict):
         raise DataError(f'weights, {path}, must hold one JSON object: {{"ann": 120, "bob": 80}}')
-    missing = [name for name in names if name not in counts]
-    if missing:
-        raise DataError(f"weights, {path}, has no count for {first_named(missing)}; it needs one per client")
-    return [counts[name] for name in names]
+    if counts.keys().isdisjoint(clients):
+        raise DataError(
+            f"weights, {path}, has no count for {first_named([*clients])}; it needs one per client"
+        )
+    return counts

@@ -24,7 +24,7 @@ from ..updates.pieces import InFile
 from .header import DTYPES, FLOAT_TYPES
 from .witness import Witness
 
-__all__ = ["StoredFile", "StoredTensor", "allow_many_files", "opened", "stamp_of"]
+__all__ = ["StoredFile", "StoredTensor", "allow_many_files", "identity_of", "opened", "stamp_of"]
 
 Array = NDArray[Any]
 
@@ -159,6 +159,11 @@ def stamp_of(found: os.stat_result) -> tuple[int, ...]:
     """Return what changes when somebody writes to a file."""
     # Size and time are the same on every machine that shares the file; the others may be each one's own.
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_dev, found.st_ino
+
+
+def identity_of(found: os.stat_result) -> tuple[int, ...]:
+    """Return what is the same whatever path leads to a file."""
+    return stamp_of(found)[3:]
 
 
 def allow_many_files() -> int:

@@ -292,6 +292,37 @@ def test_the_next_command_repeats_what_was_typed(round_, monkeypatch):
     assert typed[2:] == ["--base", str(at), "--out", str(at), "--rule", "median"]
 
 
+def test_the_next_command_names_clients_by_the_same_folders(round_, monkeypatch):
+    folder, _, _, at, clients = round_
+    monkeypatch.chdir(folder)
+    jobs = [Path("jobs") / path.stem / "model.safetensors" for path in clients]
+    for job, path in zip(jobs, clients, strict=True):
+        job.parent.mkdir(parents=True)
+        path.rename(job)
+    options = ["--base", at, "--out", "next", "--names-in", "jobs", "--rule", "median"]
+    done = run("aggregate", *jobs, *options)
+    assert "7 clients aggregated" in done.output
+    typed = next_command(done)
+    assert typed[1] == "jobs/*/model.safetensors"
+    assert typed[-4:] == ["--names-in", "jobs", "--rule", "median"]
+    again = json.loads(run("aggregate", *jobs, *typed[2:], "--json").stdout)
+    assert again["diagnostics"]["clients"] == [path.stem for path in clients]
+    typed = next_command(run("aggregate", *(job.parent for job in jobs), "--base", at, "--out", "next-3"))
+    assert typed[1] == "jobs/*"
+
+
+@pytest.mark.parametrize("name", ["a b.safetensors", "m;ls", "$HOME", "[m].safetensors"])
+def test_the_next_command_quotes_what_a_shell_would_read_otherwise(name, round_, monkeypatch):
+    folder, _, _, at, clients = round_
+    monkeypatch.chdir(folder)
+    jobs = [Path("jobs") / path.stem / name for path in clients]
+    for job, path in zip(jobs, clients, strict=True):
+        job.parent.mkdir(parents=True)
+        path.rename(job)
+    done = run("aggregate", *jobs, "--base", at, "--out", "next", "--names-in", "jobs")
+    assert next_command(done)[1:8] == [str(job) for job in jobs]
+
+
 def watched(folder, number, *more):
     at, clients, _ = write_watched(folder, number, a_base())
     state = folder / "state.safetensors"

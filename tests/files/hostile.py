@@ -294,6 +294,41 @@ def an_index_that_lies(path):
     return "describes other tensors than its files hold"
 
 
+@hostile
+def a_second_file_of_the_name(path):
+    path.with_suffix(".json").write_text("x")
+    return "two files have this name"
+
+
+@hostile
+def a_folder_of_the_name_with_the_same_model(path):
+    path.with_suffix("").mkdir()
+    (path.with_suffix("") / "model.safetensors").write_bytes(path.read_bytes())
+    return "two files have this name"
+
+
+@hostile
+def an_index_of_the_name_to_another_clients_file(path):
+    header, _ = split(path)
+    index = {"weight_map": dict.fromkeys(header, "c00.safetensors")}
+    path.with_suffix(".safetensors.index.json").write_text(json.dumps(index))
+    return "two files have this name"
+
+
+@hostile
+def three_files_of_the_name(path):
+    path.with_suffix(".json").symlink_to("/dev/zero")
+    path.with_suffix("").mkdir()
+    return "3 files have this name"
+
+
+def all_given(clients):
+    """Return the clients' paths, and those that hostile clients have put beside them."""
+    folder = clients[0].parent
+    beside = {*folder.glob("*.json"), *(path.with_suffix("") for path in clients)} - {*clients}
+    return [*clients, *sorted(path for path in beside if os.path.lexists(path))]
+
+
 def index_of(path, places, name="model.safetensors.index.json"):
     """Put a folder with an index, and the client's file in it, in place of the file."""
     path.rename(path.with_suffix(".moved"))

@@ -1,6 +1,5 @@
 import json
 import shutil
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -10,7 +9,6 @@ from holdfast import aggregators as a
 from holdfast import defend, invariant, median
 from holdfast.errors import DataError, InputError
 from holdfast.files import aggregate_files, load_tensors, save_tensors
-from holdfast.files.round import client_names
 
 from ..rules import RULES, named
 from .rounds import assert_same, drawn, in_memory, sharded, some_models, write_round
@@ -150,19 +148,6 @@ def test_what_a_rule_cannot_do_without_is_asked_for(tmp_path):
     save_tensors(tmp_path / "own.safetensors", {"w": np.ones(2)})
     with pytest.raises(DataError, match=r"the reference, .* does not fit the base: lacks"):
         aggregate_files(clients, a.fltrust, reference=tmp_path / "own.safetensors", **files)
-
-
-def test_clients_are_called_as_their_files_or_by_whole_paths_if_two_are_alike():
-    assert client_names([Path("a/ann.safetensors"), Path("b/model.safetensors.index.json")]) == (
-        "ann",
-        "model",
-    )
-    assert client_names([Path("a/m.safetensors"), Path("b/m.safetensors")])[1] == "b/m.safetensors"
-
-
-def test_names_that_cannot_be_printed_are_escaped_and_stay_different():
-    wild = [Path("\x1b[2J"), Path(r"\x1b[2J"), Path("a\nclient b"), Path("\udcff"), Path("zoë")]
-    assert client_names(wild) == (r"\x1b[2J", r"\\x1b[2J", r"a\nclient b", r"\udcff", "zoë")
 
 
 def test_sample_counts_weigh_as_in_memory_capped_and_an_impossible_one_drops_its_client(tmp_path):

@@ -13,7 +13,7 @@ from holdfast.files.room import Room
 from holdfast.updates.layout import Unfit
 
 from ..fuzz.damage import mutated
-from .hostile import HOSTILE, split
+from .hostile import HOSTILE, all_given, split
 from .rounds import assert_same, in_memory, some_models, write_round
 
 
@@ -22,7 +22,7 @@ def test_a_hostile_file_is_dropped_by_name_with_the_reason(name, tmp_path):
     base, models = some_models(5)
     at, clients = write_round(tmp_path, base, models)
     reason = HOSTILE[name](clients[2])
-    said = aggregate_files(clients, median, base=at, out=tmp_path / "next.safetensors")
+    said = aggregate_files(all_given(clients), median, base=at, out=tmp_path / "next.safetensors")
     assert [drop.client for drop in said.diagnostics.dropped] == ["c02"]
     assert reason in said.diagnostics.dropped[0].reason
     assert str(said).replace("\n", "").isprintable()

@@ -1,6 +1,7 @@
 """Every path has one role, and what could not be written leaves nothing half done."""
 
 import errno
+import json
 import os
 
 import pytest
@@ -54,26 +55,35 @@ def test_a_link_is_not_replaced_by_what_is_written(role, files, tmp_path):
     assert not real.exists()
 
 
-def test_the_same_client_by_two_paths_counts_once(tmp_path):
+def test_one_file_under_two_names_counts_once(tmp_path):
     base, models = some_models(4)
     at, clients = write_round(tmp_path, base, models)
     folder = sharded(tmp_path / "clients" / "dan", models[3])
-    (tmp_path / "linked").symlink_to(tmp_path / "clients")
     os.link(clients[1], tmp_path / "clients" / "again.safetensors")
     given = [
         *clients[:3],
-        tmp_path / "clients" / ".." / "clients" / "c00.safetensors",
         tmp_path / "clients" / "again.safetensors",
-        tmp_path / "linked" / "c02.safetensors",
         folder,
         folder / "model.safetensors.index.json",
     ]
     said = aggregate_files(given, fedavg, base=at, out=tmp_path / "next")
-    assert said.diagnostics.clients == tuple(str(path) for path in (*clients[:3], folder))
-    assert [drop.client for drop in said.diagnostics.dropped] == [str(given[i]) for i in (3, 4, 5, 7)]
-    assert {drop.reason for drop in said.diagnostics.dropped} == {
-        f"is the same file as that of client {path}" for path in (*clients[:3], folder)
+    assert said.diagnostics.clients == ("c00", "c01", "c02", "dan")
+    assert {drop.client: drop.reason for drop in said.diagnostics.dropped} == {
+        "again": "is the same file as that of client c01",
+        "model": "is the same file as that of client dan",
     }
+    assert_same(tmp_path / "next", in_memory(base, models, fedavg)[0])
+
+
+def test_an_index_that_names_another_clients_file_drops_its_own_client(tmp_path):
+    base, models = some_models(4)
+    at, clients = write_round(tmp_path, base, models)
+    index = tmp_path / "clients" / "aaa.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": dict.fromkeys(base, clients[2].name)}))
+    said = aggregate_files([index, *clients], fedavg, base=at, out=tmp_path / "next")
+    assert [str(drop) for drop in said.diagnostics.dropped] == [
+        "client aaa: is the same file as that of client c02"
+    ]
     assert_same(tmp_path / "next", in_memory(base, models, fedavg)[0])
 
 
