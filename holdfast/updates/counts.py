@@ -22,6 +22,8 @@ MEDIANS = 10
 #: that is half, no quarter counts for more than 45%: whatever they claim, the others outweigh them, and a
 #: weighted geometric median stays within eleven honest radii.
 MOST = 0.9
+#: No single client counts for more than so many times the share that all would have with equal counts.
+SHARES = 3
 
 
 def examples_held(count: Any) -> float:
@@ -53,14 +55,18 @@ def balanced_counts(
 ) -> tuple[Counts, tuple[str, ...]]:
     """Return sample counts that no few clients outweigh all others with, and a note on who claims more.
 
-    No quarter of the clients (one of three to seven) counts for more than 45% of all examples. For a rule
-    that stands less than half of the weight, it is half of that share of the clients, and 90% of it.
+    No quarter of the clients (one of three to seven) counts for more than 45% of all examples, and no client
+    for more than three times its equal share. For a rule that withstands less than half of the weight, the
+    first limit is for half of that share of the clients, and 90% of it.
 
     >>> balanced_counts(np.array([50.0, 60.0, 700.0]), ("ann", "bob", "eve"))[0].round()
     array([50., 60., 90.])
     """
     few = "quarter" if withstood == 0.5 else f"{withstood / 2:.0%}"
-    law = f"no {few} of the clients counts for more than {MOST * withstood:.0%} of all examples"
+    law = (
+        f"no {few} of the clients counts for more than {MOST * withstood:.0%} of all examples, and no client"
+        f" for more than {SHARES} times its equal share"
+    )
     return _cut(counts, clients, largest_count(counts, withstood=withstood), law)
 
 
@@ -72,7 +78,8 @@ def largest_count(counts: Counts, *, withstood: float = 0.5) -> float:
 
     def outweighs(limit: float) -> bool:
         counted = np.minimum(heaviest, limit)
-        return bool(counted[:n_few].sum() > MOST * withstood * counted.sum())
+        total = counted.sum()
+        return bool(counted[:n_few].sum() > MOST * withstood * total or n * counted[0] > SHARES * total)
 
     if n < 3 or not outweighs(np.inf):  # one of two has half, whatever it claims
         return np.inf
