@@ -16,9 +16,10 @@ CHANGES: tuple[tuple[str, str], ...] = (
     (r'(?=.*"n_clients": (?!100\b)\d{3,}).*factions\(', "more evidence beyond 100 clients"),
     (r"resnet18\([^)]*stem='imagenet', norm='batch'", "small last batches join the ones before them"),
     (r"whitewash.*factions\(", "newcomers who never had a say take nothing back"),
+    (r"factions\(", "who may only be copied counts as one, and rules relax with every expulsion"),
     (
-        r"factions\(",
-        "who may only be copied counts as one, and rules relax with every expulsion",
+        r'dirichlet\(.*"aggregate": "[^"]*((rfa|rlr|crfl|weak_dp|weighted_\w+)\(|weighted=True)',
+        "no client counts for more than three times its equal share",
     ),
 )
 
