@@ -76,21 +76,36 @@ def factions(
     pardoned: Collection[Any] = (),
     rng: np.random.Generator | None = None,
 ) -> Watched:
-    """Return who votes with whom, from the memory of all rounds, and who may not speak in this one.
+    """Find clients that persistently push together, and decide whose updates count in this round.
 
-    Attackers push together in the same direction whenever they take part; honest clients differ from each
-    other in their own ways. The memory holds each client's mean deviation on a secret `sample` of
-    coordinates. A client is expelled when the evidence that it belongs to a faction is stronger than honest
-    clients show in a share `false_alarms` of all trainings, and comes back when the evidence fades. Never are
-    more than half of the clients expelled. The mode "wary" suspects earlier, and suspects have no say either
-    while it lasts. The mode "report" names the same clients as "expel" does, as suspected since that round,
-    and changes nothing.
+    Attackers push together in the same direction whenever they participate; honest clients differ from each
+    other in their own ways. The memory holds each client's mean deviation on a secret sample of coordinates.
+    A client is named when the evidence that it belongs to a faction is stronger than honest clients show in a
+    share `false_alarms` of all trainings, and readmitted when the evidence fades. A named client that
+    certainly deviates by itself is expelled; all others count as one client, because they may only be copied.
+    Never more than half of the active clients are named.
 
-    Before anything is applied there is a `hearing`, until clients were heard so often on average, or those
-    present twice as often; who comes later has no say the first time. Should three or more be expelled at
-    once in the first `rewind` rounds after it, some of whom had a say, the model goes back to its start,
-    because nobody undoes what they have planted; who is `pardoned` is no reason to. Clients beyond
-    `most_clients` are forgotten, those first that were not heard for longest.
+    In the listening phase nothing is applied, until clients participated `hearing` times on average, or those
+    present twice as often; a client that comes later does not count the first time. If three or more clients
+    are named at once within `rewind` rounds after the listening phase, and the updates of some had counted,
+    the model is reset to its start, because nobody undoes what they planted.
+
+    Args:
+        updates: One row per client.
+        mode: "expel" acts; "wary" suspects earlier and ignores suspects, too; "report" names the same clients
+            as "expel", as suspected, and changes nothing.
+        false_alarms: The share of trainings of honest clients in which anybody may be named.
+        hearing: How often clients participate on average before anything is applied; 0: no listening phase.
+        rewind: In how many rounds after the listening phase the model may be reset; 0: never.
+        sample: How many coordinates of each client are remembered.
+        most_clients: How many clients are remembered; those who were absent longest are forgotten first.
+        clients: The clients' ids, by row; the same in all rounds.
+        state: The memory after the last round.
+        pardoned: Clients that the operator exempts: their updates always count.
+        rng: Draws the secret sample, in the first round.
+
+    Returns:
+        A `Watched`: the memory, the verdicts, and the rows that do not count.
 
     >>> rng = np.random.default_rng(0)
     >>> own, plot, state = rng.normal(size=(30, 500)), rng.normal(size=500), None
@@ -103,50 +118,72 @@ def factions(
     (0, 1, 2, 3, 4)
     """
     _check(hearing, rewind, sample, most_clients)
-    rows, before, names = rows_of(updates), state or ClientMemory(), [*map(named, clients)]
-    if before.seed < 0:
+    names, exempt = [*map(named, clients)], frozenset(map(named, pardoned))
+    needed, acts = evidence_needed(false_alarms), mode != "report"
+
+    memory = _remembered(updates, names, state or ClientMemory(), sample, rng).limited(most_clients, names)
+    active = _active(memory, len(names))
+    memory, search = _searched(memory, names, active)
+    memory = with_certainty(_judged(memory, needed, active), active)
+
+    listens = acts and not was_heard(memory, names, hearing)
+    may_reset = acts and not listens and memory.n_open < rewind and memory.n_rewinds < N_REWINDS
+    resets = may_reset and _has_planted(memory, hearing, exempt)
+    memory = _counted(memory, listens=listens, resets=resets)
+    suspected = _suspected(memory, SUSPECTED[mode] * needed, active)
+    voice = voice_of_group(memory, active, exempt=exempt)
+    silenced = silenced_rows(memory, names, hearing, voice=voice) if acts else {}
+    if mode == "wary":
+        silenced = doubted_rows(memory, names, suspected) | silenced
+    silenced = {row: why for row, why in silenced.items() if names[row] not in exempt}
+    verdicts = tuple(_verdicts(memory, suspected, search.known, expels=acts))
+    n_expelled, n_suspected = _attackers_here(memory, names, silenced, suspected) if acts else (0, 0)
+    return Watched(
+        memory,
+        Verdicts(memory.round, verdicts, hearing=listens, rewound=resets, shared=round(search.shared, 4)),
+        silenced,
+        n_expelled=n_expelled,
+        n_suspected=n_suspected,
+        holds=listens,
+        n_left=rounds_left(memory, names, hearing) if listens else None,
+        rewinds=resets,
+        may_rewind=may_reset,
+        is_blind=not search.is_done and memory.round >= N_BEFORE_LOOKING and memory.n_clients >= N_SEARCHED,
+    )
+
+
+def _remembered(
+    updates: Any, names: Sequence[Name], memory: ClientMemory, sample: int, rng: np.random.Generator | None
+) -> ClientMemory:
+    """Add a round to the memory, on the secret sample, which is drawn in the first one."""
+    rows = rows_of(updates)
+    if memory.seed < 0:
         fresh = np.random.default_rng() if rng is None else rng
-        before = replace(before, seed=int(fresh.integers(2**31)))
-    values = rows.at(sample_of(rows.dim, size=sample, seed=before.seed))
-    if before.n_clients and before.n_watched != values.shape[1]:
+        memory = replace(memory, seed=int(fresh.integers(2**31)))
+    values = rows.at(sample_of(rows.dim, size=sample, seed=memory.seed))
+    if memory.n_clients and memory.n_watched != values.shape[1]:
         raise InputError(
-            f"this state remembers {before.n_watched} coordinates of every client, and here are"
+            f"this state remembers {memory.n_watched} coordinates of every client, and here are"
             f" {values.shape[1]}: it belongs to another model or sample; start with state=None"
         )
     rows.refuse(np.asarray(~np.isfinite(values).all(axis=1)))
-    told = with_round(before, values, names).limited(most_clients, names)
-    needed, acts = evidence_needed(false_alarms), mode != "report"
-    active = _active(told, len(names))
-    looked, shared, known = _looked(told, names, active)
-    after = with_certainty(_judged(looked, needed, active), active)
-    holds = acts and not was_heard(after, names, hearing)
-    spared = {*map(named, pardoned)}
-    new = [i for i in np.flatnonzero(after.since == after.round) if after.clients[i] not in spared]
-    may_rewind = acts and not holds and after.n_open < rewind and after.n_rewinds < N_REWINDS
-    planted = after.n_applied > 0 and bool(had_a_say(after, hearing)[new].any())
-    rewinds = may_rewind and planted and len(new) >= N_TO_REWIND
-    after = replace(
-        after,
-        n_open=after.n_open + (not holds),
-        n_applied=0 if rewinds else after.n_applied + (not holds),
-        n_rewinds=after.n_rewinds + rewinds,
-    )
-    suspected = _suspected(after, SUSPECTED[mode] * needed, active)
-    verdicts = Verdicts(
-        after.round,
-        tuple(_verdicts(after, suspected, known, expels=acts)),
-        hearing=holds,
-        rewound=rewinds,
-        shared=round(shared, 4),
-    )
-    doubted = doubted_rows(after, names, suspected) if mode == "wary" else {}
-    voice = voice_of_group(after, active, exempt=spared)
-    silenced = doubted | silenced_rows(after, names, hearing, voice=voice) if acts else {}
-    n_left = rounds_left(after, names, hearing) if holds else None
-    is_blind = looked is told and told.round >= N_BEFORE_LOOKING and told.n_clients >= N_SEARCHED
-    n_expelled, n_suspected = _attackers_here(after, names, silenced, suspected) if acts else (0, 0)
-    return Watched(
-        after, verdicts, silenced, n_expelled, n_suspected, holds, n_left, rewinds, may_rewind, is_blind
+    return with_round(memory, values, names)
+
+
+def _has_planted(memory: ClientMemory, hearing: float, exempt: Collection[Name]) -> bool:
+    """Tell whether enough clients are named at once, some of whose updates were applied before."""
+    new = [i for i in np.flatnonzero(memory.since == memory.round) if memory.clients[i] not in exempt]
+    was_applied = memory.n_applied > 0 and bool(had_a_say(memory, hearing)[new].any())
+    return was_applied and len(new) >= N_TO_REWIND
+
+
+def _counted(memory: ClientMemory, *, listens: bool, resets: bool) -> ClientMemory:
+    """Count this round among those after the listening phase, and those that were applied."""
+    return replace(
+        memory,
+        n_open=memory.n_open + (not listens),
+        n_applied=0 if resets else memory.n_applied + (not listens),
+        n_rewinds=memory.n_rewinds + resets,
     )
 
 
@@ -188,26 +225,34 @@ def _active(memory: ClientMemory, n_present: int) -> NDArray[np.intp]:
         active = still
 
 
-def _looked(
-    memory: ClientMemory, present: Sequence[Name], active: NDArray[np.intp]
-) -> tuple[ClientMemory, float, Known | None]:
-    """Return the memory with the evidence of one more look at it, how much clients share, and the first view.
+class _Search(NamedTuple):
+    """The outcome of a search for factions."""
 
-    Who are more than half of those present are no faction, even if few of all that were ever heard: else
-    attackers who make up identities could turn the watch against everybody else.
+    shared: float = 0.0  # how much clients have in common
+    known: Known | None = None  # of the first view, if it shows all clients
+    is_done: bool = False  # there were enough rounds and clients
+
+
+def _searched(
+    memory: ClientMemory, present: Sequence[Name], active: NDArray[np.intp]
+) -> tuple[ClientMemory, _Search]:
+    """Search the memory for factions, and add what is found to the evidence.
+
+    More than half of those present are no faction, even if they are few of all clients so far: else attackers
+    who make up identities could turn the watch against everybody else.
     """
     here = [memory.positions[name] for name in present]
     if memory.round < N_BEFORE_LOOKING or len(active) < N_SEARCHED:
-        return memory, 0.0, None
+        return memory, _Search()
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
-    seen = _seen(memory.views[:, active], weights[active])
+    views = _seen(memory.views[:, active], weights[active])
     now, faction = np.zeros(memory.n_clients), np.zeros(memory.n_clients, np.int32)
-    for view in seen:
-        for number, found in enumerate(view.factions, start=1):
-            members = active[found.members]
+    for view in views:
+        for number, candidate in enumerate(view.factions, start=1):
+            members = active[candidate.members]
             if 2 * np.isin(here, members).sum() > len(here):
                 continue
-            strength = in_common_units(found.strength, n_clients=len(active), shared=view.shared)
+            strength = in_common_units(candidate.strength, n_clients=len(active), shared=view.shared)
             stronger = members[strength > now[members]]
             now[stronger], faction[stronger] = strength, number
     looks, evidence = memory.looks.copy(), memory.evidence.copy()
@@ -215,8 +260,9 @@ def _looked(
     pace = np.maximum(PACE, 1.0 / (looks[active] + 1))  # one look alone is half a look
     evidence[active] += pace * (now - evidence)[active]
     after = replace(memory, looks=looks, evidence=evidence, faction=faction)
-    shared = float(np.mean([view.shared for view in seen]))
-    return after, shared, seen[0].known if len(active) == memory.n_clients else None
+    shared = float(np.mean([view.shared for view in views]))
+    known = views[0].known if len(active) == memory.n_clients else None
+    return after, _Search(shared, known, is_done=True)
 
 
 class _Seen(NamedTuple):
