@@ -15,7 +15,7 @@ import pytest
 from benchmarks.ledger import fill
 from holdfast import defend, factions, invariant, krum, median
 from holdfast._support.locks import lock_of
-from holdfast.core.diagnostics import Diagnostics
+from holdfast.core.diagnostics import Diagnostics, Dropped
 from holdfast.errors import DataError, InputError
 from holdfast.ledger import (
     ClientEntry,
@@ -214,15 +214,22 @@ def test_nothing_hostile_keeps_a_round_from_being_written(ledger):
     json.dumps([ledger.rounds(), ledger.clients(), ledger.map(), ledger.timeline()], allow_nan=False)
 
 
-def test_two_clients_that_measure_alike_to_the_last_bit_are_duplicates():
+def test_clients_that_send_the_same_are_duplicates_of_the_first():
     rng = np.random.default_rng(0)
     sent = rng.normal(size=(6, 40))
-    sent[4] = sent[1]
-    result = defend(
-        dict(zip("abcdef", sent, strict=True)), invariant(tau=0.2), like=np.zeros(40), explain=True
-    )
-    twins = {one.client: one.duplicate_of for one in entry_of(result.diagnostics, round=1).clients}
-    assert twins == {"a": None, "b": None, "c": None, "d": None, "e": "b", "f": None}
+    sent[4], sent[2], sent[5] = sent[1], 0, 0
+    result = defend(dict(zip("abcdef", sent, strict=True)), invariant(tau=0.2), like=np.zeros(40))
+    entries = {one.client: one for one in entry_of(result.diagnostics, round=1).clients}
+    twins = {client: one.duplicate_of for client, one in entries.items()}
+    assert twins == {"a": None, "b": None, "c": None, "d": None, "e": "b", "f": "c"}
+    assert {client: one.norm for client, one in entries.items() if one.norm is not None} == {"c": 0, "f": 0}
+
+
+def test_a_duplicate_of_a_client_that_nothing_is_written_of_is_none(ledger):
+    said = Diagnostics("median", (), dropped=(Dropped("eve", "late"),), identical=(("ann", "eve"),))
+    entry = entry_of(said, round=1)
+    ledger.write(entry)
+    assert [(one["id"], one["duplicate_of"]) for one in ledger.clients()] == [("eve", None)]
 
 
 def test_a_loop_of_ones_own_writes_what_defend_returned(ledger):
