@@ -184,7 +184,7 @@ def _twins(said: Diagnostics, participants: Collection[Name]) -> dict[Name, Name
     twins: dict[Name, Name] = {}
     for group in (*said.identical, said.unchanged):
         members = [name for name in map(named, group) if name in participants]
-        twins |= {name: members[0] for name in members[1:]}
+        twins |= dict.fromkeys(members[1:], members[0])
     return twins
 
 
