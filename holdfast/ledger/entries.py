@@ -181,11 +181,11 @@ def plain(value: Any) -> Any:
 
 def _twins(said: Diagnostics, participants: Collection[Name]) -> dict[Name, Name]:
     """Return [client] the first participant that sent the same."""
-    twins: dict[Name, Name] = {}
-    for group in (*said.identical, said.unchanged):
-        members = [name for name in map(named, group) if name in participants]
-        twins |= dict.fromkeys(members[1:], members[0])
-    return twins
+    groups = [
+        [name for name in map(named, group) if name in participants]
+        for group in (*said.identical, said.unchanged)
+    ]
+    return {name: group[0] for group in groups for name in group[1:]}
 
 
 def _at(values: Any, row: int) -> float | None:

@@ -67,7 +67,8 @@ def _looks(rows: Rows) -> Iterator[tuple[int, int]]:
             seen.add(start)
             yield start, min(start + width, dim)
     for start in reversed(range(0, dim, CELL)):
-        yield start, min(start + CELL, dim)
+        if not is_stored or start not in seen:
+            yield start, min(start + CELL, dim)
 
 
 def _split(rows: Rows, group: Sequence[int], pieces: Iterable[Piece]) -> list[list[int]]:
