@@ -13,9 +13,9 @@ __all__ = ["MEASURES", "Lookout", "remarks_on", "standing_apart", "summary_line"
 
 #: By what a client may stand apart from the others: the words for the log, and those beside its standing.
 MEASURES = {
+    "norm": ("sent an update of length {}, others {}-{}", "long updates"),
     "trimmed": ("trimmed in {} of coordinates, others {}-{}", "trimmed more than others"),
     "opposed": ("opposed to the majority in {} of coordinates, others {}-{}", "opposed more than others"),
-    "norm": ("sent an update of length {}, others {}-{}", "long updates"),
 }
 
 #: A client stands apart if its share is so much above the median, or so many times their usual distance.

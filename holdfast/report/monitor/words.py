@@ -21,8 +21,8 @@ KEPT_OUT = ("expelled", "banned", "excluded", "new: it has a say")
 #: What clients do who stand apart from the others, by the measure.
 STANDING_APART = {
     "norm": "sent long updates",
-    "trimmed": "had far more trimmed than others",
-    "opposed": "opposed the majority far more than others",
+    "trimmed": "had more coordinates trimmed than others",
+    "opposed": "opposed the majority more than others",
 }
 #: So many of the accused are named.
 MOST_NAMES = 5
