@@ -121,9 +121,8 @@ def remarks_on(client: Mapping[str, Any]) -> list[str]:
         remarks.append("sent the global model unchanged")
     elif client["same_as"] is not None:
         remarks.append(f"sent the same as client {printable(client['same_as'])}")
-    return remarks + [
-        f"{MEASURES[measure][1]} in its last {n} rounds" for measure, n in client["apart"].items()
-    ]
+    streaks = [f"{MEASURES[measure][1]} in its last {n} rounds" for measure, n in client["apart"].items()]
+    return remarks + streaks[:1]  # who sends long updates is trimmed for it, too
 
 
 def standing_apart(values: Mapping[Any, float], measure: str) -> set[Any]:

@@ -294,7 +294,7 @@ def _apart(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> dict[
                 counts = streaks.setdefault(client, {})
                 counts[measure] = counts.get(measure, 0) + 1
     return {
-        client: {measure: n for measure, n in counts.items() if n >= N_APART}
+        client: {measure: counts[measure] for measure in MEASURES if counts.get(measure, 0) >= N_APART}
         for client, counts in streaks.items()
     }
 

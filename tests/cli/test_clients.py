@@ -106,7 +106,7 @@ def test_a_client_that_the_warnings_name_in_a_row_is_not_just_clear(tmp_path):
     assert "long updates in its last 5 rounds" in line
     assert run("clients", "list", "--ledger", path).splitlines()[2] == line  # it stands first
     said = run("clients", "show", "4", "--ledger", path).splitlines()
-    assert said[0].startswith("client 4: clear, long updates in its last 5 rounds")
+    assert said[0] == "client 4: clear, long updates in its last 5 rounds"
     other = run("clients", "show", "5", "--ledger", path).splitlines()
     assert other[0] == "client 5: clear"
 

@@ -211,7 +211,9 @@ def _apart(clients: Sequence[Row], thing: str) -> Iterator[str]:
     """
     for measure, does in STANDING_APART.items():
         streaks = {
-            name_of(one["id"]): one["apart"][measure] for one in clients if measure in one.get("apart", ())
+            name_of(one["id"]): one["apart"][measure]
+            for one in clients
+            if measure == next(iter(one.get("apart", ())), None)  # who sends long updates is trimmed for it
         }
         if streaks:
             n, least = counted([len(streaks)], thing), min(streaks.values())
