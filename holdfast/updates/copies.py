@@ -10,7 +10,7 @@ from .layout import Unfit, widened
 from .pieces import flat_piece
 from .rows import CELL, Rows
 
-__all__ = ["Copies", "find_copies"]
+__all__ = ["CopiedRows", "find_copies"]
 
 #: Numbers that a look in memory takes in; of a file it takes whole cells, which its checksums are made of.
 WIDTH = 64
@@ -22,14 +22,14 @@ BASE = -1
 Piece = tuple[int, slice]  # a layer, and the part of it
 
 
-class Copies(NamedTuple):
+class CopiedRows(NamedTuple):
     """Rows that hold the same numbers."""
 
     groups: tuple[tuple[int, ...], ...]  # two or more rows each, none of them unchanged
     unchanged: tuple[int, ...]  # rows that equal the base, or hold only zeros if there is none
 
 
-def find_copies(rows: Rows) -> Copies:
+def find_copies(rows: Rows) -> CopiedRows:
     """Find the rows that hold the same numbers in every coordinate.
 
     Numbers are compared bit by bit in the type that rules work in, whatever type they were sent in: float64
@@ -39,7 +39,7 @@ def find_copies(rows: Rows) -> Copies:
 
     >>> from holdfast.updates import rows_of
     >>> find_copies(rows_of(np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 2.0], [3.0, 2.0]])))
-    Copies(groups=((0, 2),), unchanged=(1,))
+    CopiedRows(groups=((0, 2),), unchanged=(1,))
     """
     groups = [[BASE, *range(len(rows))]]
     for start, stop in _looks(rows):
@@ -49,7 +49,7 @@ def find_copies(rows: Rows) -> Copies:
             break
     copies = sorted(tuple(group) for group in groups if BASE not in group)
     unchanged = [row for group in groups if BASE in group for row in group if row != BASE]
-    return Copies(tuple(copies), tuple(unchanged))
+    return CopiedRows(tuple(copies), tuple(unchanged))
 
 
 def _looks(rows: Rows) -> Iterator[tuple[int, int]]:
