@@ -543,3 +543,72 @@ def test_a_pardon_under_an_id_that_only_looks_alike_is_told_of(caplog):
     notes = defend(np.ones((12, 3)), median, pardoned=["3", 4, "absent"], **given).diagnostics.notes
     assert [note for note in notes if "pardoned" in note] == ["pardoned holds '3', and the client's id is 3"]
     assert "pardoned holds '3'" in caplog.text
+
+
+def with_copies(n=12, dim=400, seed=0):
+    """Updates by client id; c3 and c5 send the same, c8 sends zeros."""
+    rows = np.random.default_rng(seed).normal(size=(n, dim)) + 1
+    rows[5], rows[8] = rows[3], 0
+    return {f"c{number}": row for number, row in enumerate(rows)}
+
+
+@every_rule
+def test_clients_that_send_the_same_are_named_and_keep_their_say(rule):
+    said = defend(with_copies(), rule, like=np.zeros(400), **inputs(400)).diagnostics
+    assert (said.identical, said.unchanged) == ((("c3", "c5"),), ("c8",))
+    assert {"c3", "c5", "c8"} <= {*said.clients}
+    assert json.loads(json.dumps(said.as_dict()))["identical"] == [["c3", "c5"]]
+
+
+def test_who_sent_the_same_is_in_the_log_and_in_print(caplog):
+    said = defend(with_copies(), median, like=np.zeros(400)).diagnostics
+    for text in (caplog.text, str(said)):
+        assert "clients c3 and c5 sent the same model" in text
+        assert "client c8 sent the global model unchanged" in text
+    caplog.clear()
+    assert defend(np.eye(4), median).diagnostics.attention == ()
+    assert caplog.text == ""
+
+
+def test_of_many_copies_ten_are_named_and_the_others_counted():
+    (sentence,) = defend(np.ones((40, 3)), median).diagnostics.attention
+    assert sentence == "clients 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 30 more sent the same model"
+
+
+def test_copies_with_numbers_that_cannot_be_used_are_dropped_and_named():
+    sent = with_copies()
+    sent["c3"][7] = sent["c5"][7] = np.nan
+    said = defend(sent, median, like=np.zeros(400)).diagnostics
+    assert said.identical == (("c3", "c5"),)
+    assert [drop.client for drop in said.dropped] == ["c3", "c5"]
+
+
+def test_copies_are_named_where_nothing_is_aggregated():
+    few = {"ann": np.ones(3), "bob": np.ones(3)}
+    for settings in ({"min_clients": 3}, {"rule": krum(n_malicious=1)}):
+        said = defend(few, **{"rule": median, "like": np.zeros(3), **settings}).diagnostics
+        assert not said.aggregated
+        assert said.identical == (("ann", "bob"),)
+
+
+def test_copies_are_named_in_a_hearing_and_once_they_are_expelled():
+    rng, state, plot = np.random.default_rng(0), None, np.random.default_rng(1).normal(size=600)
+    seen = []
+    for _ in range(6):
+        rows = rng.normal(size=(20, 600))
+        rows[:5] = rows[0] + 2 * plot
+        result = defend(rows, median, clients=range(20), watch=factions(), state=state, rng=rng)
+        state = result.state
+        assert result.diagnostics.identical == ((0, 1, 2, 3, 4),)
+        seen.append((result.verdicts.hearing, result.verdicts.of("expelled")))
+    assert seen[0] == (True, ())
+    assert seen[-1] == (False, (0, 1, 2, 3, 4))
+
+
+def test_models_with_other_buffers_are_still_the_same():
+    base = {"w": np.zeros(5, np.float32), "bn.running_mean": np.zeros(2, np.float32)}
+    models = [
+        {"w": np.full(5, i // 2, np.float32), "bn.running_mean": np.full(2, i, np.float32)} for i in range(6)
+    ]
+    said = defend(models, median, base=base).diagnostics
+    assert (said.identical, said.unchanged) == (((2, 3), (4, 5)), (0, 1))

@@ -17,6 +17,7 @@ N_SHOWN = 20  # rounds of a client's history
 #: The columns beside the client's id, the most important first: a narrow terminal shows the first ones.
 COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "standing": lambda one: one["standing"] or "-",
+    "remark": lambda one: one["remarks"][0] if one["remarks"] else "-",
     "decided": lambda one: _decision(one) or "-",
     "since": lambda one: str(one["since"] or "-"),
     "faction": lambda one: str(one["faction"] or "-") if _is_accused(one) else "-",
@@ -50,7 +51,8 @@ def client_table(clients: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def client_history(client: dict[str, Any]) -> Iterator[str]:
     """Yield what is known of a client, as an operator reads it."""
-    stands = ", ".join(filter(None, (client["standing"] or "no verdict", _decision(client))))
+    standing = (client["standing"] or "no verdict", _decision(client), *client["remarks"])
+    stands = ", ".join(filter(None, standing))
     yield f"client {printable(client['id'])}: {stands}"
     yield f"  first heard in round {client['first_round']}, last in {client['last_round']}"
     used, dropped = (counted(client[name], "round") for name in ("n_used", "n_dropped"))
@@ -85,14 +87,15 @@ def _entry(one: dict[str, Any]) -> str:
     measured |= {"trimmed": ("trimmed", ".0%"), "opposed": ("opposed", ".0%")}
     numbers = [f"{title} {_number(one[name], spec)}" for title, (name, spec) in measured.items()]
     known = f", {', '.join(numbers)}" if one["norm"] is not None else ""
-    twin = one["duplicate_of"]
+    twin = one["same_as"]
     same = "" if twin is None else f", the same as client {printable(twin)} sent"
-    return f"{fate}{known}{same}"
+    return f"{fate}{known}{', the global model unchanged' if one['norm'] == 0 else same}"
 
 
 def _rank(one: dict[str, Any]) -> tuple[int, list[tuple[int, str]]]:
     """Return where a client stands in the table: by how much is held against it, then by its id."""
-    against = (one["banned"], *(one["standing"] == standing for standing in ACCUSED), one["n_dropped"])
+    is_accused = (one["standing"] == standing for standing in ACCUSED)
+    against = (one["banned"], *is_accused, one["remarks"], one["n_dropped"])
     place = next((place for place, is_so in enumerate(against) if is_so), len(against))
     parts = re.findall(r"\d+|\D+", str(one["id"]))
     return place, [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

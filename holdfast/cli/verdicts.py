@@ -26,8 +26,11 @@ def show_conclusion(conclusion: "Conclusion", console: Console) -> None:
     """Print a conclusion: a headline, the reasons, and a command that can be copied."""
     console.print()
     console.print(Text(conclusion.headline, style=f"bold {COLOURS.get(conclusion.word, '')}".strip()))
-    told = {"Why": conclusion.reason, "Suspects": conclusion.suspects, "Next": conclusion.advice}
-    for title, words in told.items():
+    parts = {"Why": conclusion.reason}
+    if conclusion.attention:
+        parts["Attention"] = conclusion.attention
+    parts |= {"Suspects": conclusion.suspects, "Next": conclusion.advice}
+    for title, words in parts.items():
         line = Text.assemble((f"{title}: ", "bold"), printable(words, limit=LONGEST))
         console.print(Padding(line, (0, 0, 0, 2)))
     if conclusion.command:

@@ -14,6 +14,9 @@ __all__ = ["Diagnostics", "Dropped", "agreement_by_tenths"]
 
 FloatArray = NDArray[np.float64]
 
+#: Clients of a group that are named in a sentence; the others are counted.
+MOST_NAMED = 10
+
 
 @dataclass(frozen=True)
 class Dropped:
@@ -45,6 +48,9 @@ class Diagnostics:
     rule, `kept_fraction` is the share of the coordinates that its update moves, and `trimmed_share` is known
     where that update is a trimmed mean or a median of the clients, masked or not; else it is None.
 
+    Clients in `identical` and `unchanged` are compared before anything else, so expelled clients and those
+    whose numbers cannot be used are among them.
+
     >>> print(Diagnostics(rule="mine", clients=(0, 1, 2), tolerates=1, covered=True, promise="it holds"))
     mine: 3 clients aggregated
       guarantee  if at most 1 of 3 clients is malicious, it holds; this does not exclude a backdoor
@@ -55,6 +61,8 @@ class Diagnostics:
     dropped: tuple[Dropped, ...] = ()
     aggregated: bool = True  # False: the rule did not run, the update is zero, the model stays as it is
     notes: tuple[str, ...] = ()  # what an operator should know and would not notice
+    identical: tuple[tuple[Any, ...], ...] = ()  # groups of clients that sent the same model, bit for bit
+    unchanged: tuple[Any, ...] = ()  # clients that sent the global model as it was, or an update of zeros
     covered: bool | None = None  # whether the published guarantee covers this round; None: it has none
     tolerates: int | None = None  # how many malicious clients that guarantee allows in this round
     promise: str | None = None  # what it says of the update, if no more than these are malicious
@@ -83,6 +91,17 @@ class Diagnostics:
         most += "" if n_malicious is None else f"{'is' if n_malicious == 1 else 'are'} malicious, "
         return f"{most}{promise}; this does not exclude a backdoor"
 
+    @property
+    def attention(self) -> tuple[str, ...]:
+        """Who sent the same as others, one sentence per group; two trainings never agree in every bit.
+
+        >>> Diagnostics(rule="median", clients=(3, 4, 5), identical=((3, 5),), unchanged=(4,)).attention
+        ('clients 3 and 5 sent the same model', 'client 4 sent the global model unchanged')
+        """
+        same = [f"{_listed(group)} sent the same model" for group in self.identical]
+        still = [f"{_listed(self.unchanged)} sent the global model unchanged"] if self.unchanged else []
+        return (*same, *still)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the same as plain numbers, strings and lists, ready for json.dumps.
 
@@ -106,6 +125,7 @@ class Diagnostics:
         if self.guarantee is not None:
             yield f"  guarantee  {self.guarantee}"
         yield from (f"  note       {note}" for note in self.notes)
+        yield from (f"  attention  {sentence}" for sentence in self.attention)
 
     def _client_table(self) -> Iterator[str]:
         columns = {
@@ -144,6 +164,15 @@ def agreement_by_tenths(counts: Sequence[int] | NDArray[np.int64]) -> list[float
         return []
     tenths = np.minimum(10 * np.arange(n + 1) // max(n, 1), 9)
     return [float(share) for share in np.bincount(tenths, weights=counts, minlength=10) / np.sum(counts)]
+
+
+def _listed(clients: Sequence[Any]) -> str:
+    """Return the first few clients by name, and how many more there are."""
+    names = [printable(client) for client in clients[:MOST_NAMED]]
+    more = len(clients) - len(names)
+    last = f"{more} more" if more else names.pop()
+    words = f"{', '.join(names)} and {last}" if names else last
+    return f"client{'' if len(clients) == 1 else 's'} {words}"
 
 
 def _counted(n: int, thing: str) -> str:

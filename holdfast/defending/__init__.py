@@ -21,8 +21,8 @@ from ..updates.layout import NotFiniteError, Unfit, widened
 from ..watching import Watched
 from .heeding import hearing, heeded, read_by
 from .measuring import measured
-from .outcomes import Apply, Defended, applied, rewound, unchanged
-from .screening import Screened, capped, fitting
+from .outcomes import Apply, Defended, applied, log_attention, rewound, unchanged
+from .screening import Screened, capped, compared, fitting
 
 __all__ = ["Defended", "defend", "defend_screened"]
 
@@ -55,7 +55,8 @@ def defend(
     watch draw from `rng`, so that a round can be repeated; without one, both draw afresh. A `watch`, such as
     `factions()`, remembers clients by their ids, expels those who vote together against all others, and says
     so in `verdicts`; those whom an operator has `pardoned` keep their say whatever it finds. With fewer than
-    `min_clients` usable clients, nothing is aggregated. `explain` measures every client on the way.
+    `min_clients` usable clients, nothing is aggregated. `explain` measures every client on the way. Clients
+    that sent the same model, bit for bit, are named in the log and in `diagnostics`; they keep their say.
 
     >>> from holdfast import invariant
     >>> base = {"w": np.zeros(2)}
@@ -75,11 +76,13 @@ def defend(
         raise InputError("a watch knows clients by their ids: pass clients=, or models by client id")
     inputs = {"reference": reference, "rng": rng}
     try:
-        return defend_screened(
+        result = defend_screened(
             found, rule, state=state, watch=watch, pardoned=pardoned, min_clients=min_clients, **inputs
         )
     except TooFewClientsError as error:  # how many come is the clients' doing
-        return unchanged(bind(rule), found, state or Memory(), str(error))
+        result = unchanged(bind(rule), compared(found), state or Memory(), str(error))
+    log_attention(result.diagnostics)
+    return result
 
 
 def defend_screened(
@@ -97,7 +100,8 @@ def defend_screened(
 ) -> Defended:
     """Return the same of rows whose form is checked already, for callers that read rows in their own way.
 
-    Unlike `defend`, it raises TooFewClientsError if the rule is not defined for the clients that were called.
+    Unlike `defend`, it raises TooFewClientsError if the rule is not defined for the clients that were called,
+    and does not log who sent the same.
     `apply` makes the next model of update and buffers where it does not lie in memory. It gets None and
     no buffers if the model stays as it is, and raises NotFiniteError if the next one would not be finite.
 
@@ -108,7 +112,7 @@ def defend_screened(
     bound = bind(rule)
     bound.check_complete()
     _check_callers(state, rng, pardoned, min_clients)
-    memory = state or Memory()
+    memory, found = state or Memory(), compared(found)
     inputs = {
         "previous": memory.previous,
         "reference": reference,

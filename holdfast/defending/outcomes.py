@@ -15,7 +15,7 @@ from ..updates.layout import Layer, Layout, NotFiniteError, all_finite, moved, w
 from ..watching import Verdicts, Watched
 from .screening import Screened
 
-__all__ = ["Apply", "Defended", "applied", "rewound", "start_kept", "unchanged"]
+__all__ = ["Apply", "Defended", "applied", "log_attention", "rewound", "start_kept", "unchanged"]
 
 log = logging.getLogger("holdfast.rounds")
 verdict_log = logging.getLogger("holdfast.verdicts")
@@ -158,6 +158,12 @@ def rewound(bound: Rule, found: Screened, memory: Memory) -> Defended:
     )
 
 
+def log_attention(said: Diagnostics) -> None:
+    """Log who sent the same as others. In a simulation nobody does: there attackers do so in every round."""
+    for sentence in said.attention:
+        log.warning("%s: %s", said.rule, sentence)
+
+
 def _told(bound: Rule, found: Screened, said: Diagnostics) -> Diagnostics:
     """Return the diagnostics with the clients' own ids and the dropped ones, which are logged."""
     for drop in found.dropped:
@@ -165,4 +171,11 @@ def _told(bound: Rule, found: Screened, said: Diagnostics) -> Diagnostics:
     for note in found.notes:
         log.warning("%s: %s", bound.name, note)
     left_out = (*found.dropped, *found.expelled)
-    return replace(said, clients=found.clients, dropped=left_out, notes=(*said.notes, *found.notes))
+    return replace(
+        said,
+        clients=found.clients,
+        dropped=left_out,
+        notes=(*said.notes, *found.notes),
+        identical=found.identical,
+        unchanged=found.unchanged,
+    )

@@ -14,6 +14,7 @@ from .. import kernels
 from ..aggregators.buffers import accept_buffers
 from ..core.diagnostics import Dropped
 from ..errors import InputError, NonFiniteError
+from ..updates.copies import find_copies
 from ..updates.counts import capped_counts, examples_held
 from ..updates.forms import BUFFERS, Form, Tree
 from ..updates.layout import Layer, Layout, Unfit, all_finite
@@ -23,6 +24,7 @@ from ..updates.sent import sent_by_clients
 __all__ = [
     "Screened",
     "capped",
+    "compared",
     "fitting",
     "screen",
     "with_buffers",
@@ -46,6 +48,8 @@ class Screened:
     dropped: tuple[Dropped, ...] = ()
     expelled: tuple[Dropped, ...] = ()  # by a watch
     notes: tuple[str, ...] = ()  # what an operator should know
+    identical: tuple[tuple[Any, ...], ...] = ()  # groups of clients that sent the same
+    unchanged: tuple[Any, ...] = ()  # clients that sent the server's own model
     form: Form | None = None  # of the server's model, if the next one is to be made of it
     params: tuple[Any, ...] = ()  # the numbers of the server's own parameters, layer by layer
     own_buffers: Buffers = field(default_factory=dict)  # the server's
@@ -158,6 +162,22 @@ def capped(found: Screened, counted: Callable[..., Any] = capped_counts) -> Scre
         return found
     counts, notes = counted(found.weights, found.clients)
     return replace(found, weights=counts, notes=(*found.notes, *notes))
+
+
+def compared(found: Screened) -> Screened:
+    """Return the same with the names of clients that sent the same as others, or the server's own model.
+
+    >>> compared(fitting({"ann": [1.0], "bob": [1.0], "eve": [0.0]}, like=[0.0])).identical
+    (('ann', 'bob'),)
+    """
+    if not found.clients:
+        return found
+    groups, unchanged = find_copies(found.rows)
+    return replace(
+        found,
+        identical=tuple(tuple(found.clients[row] for row in group) for group in groups),
+        unchanged=tuple(found.clients[row] for row in unchanged),
+    )
 
 
 def _by_client(models: Any, clients: Sequence[Any] | None) -> tuple[list[Any], list[Any]]:

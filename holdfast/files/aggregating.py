@@ -11,6 +11,7 @@ from .._support.locks import held, lock_of
 from ..core import Rule, Watch, bind
 from ..core.diagnostics import Diagnostics
 from ..defending import defend_screened
+from ..defending.outcomes import log_attention
 from ..errors import InputError
 from ..updates.forms import BUFFERS
 from ..watching import Verdicts
@@ -58,6 +59,7 @@ class Aggregated:
         """Return the diagnostics, the verdicts, and what is left to do."""
         if self.is_hearing:  # that no rule ran is no failure
             lines = [f"dropped {drop}" for drop in self.diagnostics.dropped]
+            lines += [f"attention: {sentence}" for sentence in self.diagnostics.attention]
         else:
             lines = [str(self.diagnostics)]
         lines += [] if self.verdicts is None else [f"watch, {self.verdicts}"]
@@ -172,6 +174,7 @@ def aggregate_files(
             ),
         )
         said, verdicts = defended.diagnostics, defended.verdicts
+        log_attention(said)
         if state is not None and (said.aggregated or verdicts):
             save_memory(state, bound, defended.state)  # if this fails, the model is not written either
         written.close()  # the model has its name now

@@ -117,6 +117,7 @@ def diagnosed(said: Diagnostics) -> dict[str, Any]:
         "aggregated": int(said.aggregated),
         "used": len(said.clients),
         "nodes": [int(node) for node in said.clients],
+        "identical": sum(map(len, said.identical)),
         "tolerates": said.tolerates,
         "kept-fraction": said.kept_fraction,
         "trimmed": said.trimmed_share,

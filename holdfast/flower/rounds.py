@@ -19,7 +19,6 @@ from ..defending import Defended, defend
 from ..defending.screening import screen
 from ..errors import InputError
 from ..ledger import RoundEntry, entry_of, model_hash
-from ..ledger.duplicates import duplicates_in
 from ..watching import ClientMemory, Verdicts
 from .decoding import Code, model_arrays, model_record
 from .ending import Stopped
@@ -108,6 +107,7 @@ class Rounds(Strategy):
         good, refused = self._sorted(replies, self._model)
         heard = good
         result = self._defended(good, number)
+        compared = result.diagnostics  # with those, too, who are banned meanwhile
         self.desk.judge(result.verdicts, number)
         while newly := [reply for reply in good if reply.node in self.desk.banned]:
             good = [reply for reply in good if reply.node not in self.desk.banned]
@@ -123,7 +123,13 @@ class Rounds(Strategy):
         arrays = None if self.desk.stopping else self._next_model(result, used, number)
         state = result.state
         dropped = tuple(Dropped(one.node, one.reason) for one in refused)
-        self.diagnostics = replace(said, aggregated=said.aggregated and arrays is not None, dropped=dropped)
+        self.diagnostics = replace(
+            said,
+            aggregated=said.aggregated and arrays is not None,
+            dropped=dropped,
+            identical=compared.identical,
+            unchanged=compared.unchanged,
+        )
         if arrays is None:  # of a round without a step, only the watch remembers what it heard
             arrays, state = self._record, replace(self._state, watch=state.watch, start=state.start)
         self._state, self.verdicts = state, result.verdicts or self.verdicts
@@ -171,7 +177,6 @@ class Rounds(Strategy):
         before, self._hashed = self._hash_of(self._record), (arrays, self._hash_of(arrays))
         told = {} if self.diagnostics.norms is None else dict.fromkeys(self.diagnostics.clients)
         unmeasured = [reply for reply in heard if reply.node not in told] if self.desk.keeps else []
-        twins = duplicates_in({reply.node: reply.model for reply in heard}) if self.desk.keeps else {}
         return entry_of(
             self.diagnostics,
             verdicts,
@@ -181,7 +186,6 @@ class Rounds(Strategy):
             asked=self._asked,
             examples={reply.node: reply.examples for reply in heard},
             codes={one.node: int(one.code) for one in refused},
-            duplicates=twins,
             lengths={one.node: length_of(one.model, self._model, self.buffers) for one in unmeasured},
             model_before=before or None,
             model_after=self._hashed[1] or None,

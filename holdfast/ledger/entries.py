@@ -67,16 +67,14 @@ def entry_of(
     asked: Collection[Any] | None = None,
     examples: Mapping[Any, float] | None = None,
     codes: Mapping[Any, int] | None = None,
-    duplicates: Mapping[Any, Any] | None = None,
     lengths: Mapping[Any, float] | None = None,
     **facts: Any,
 ) -> RoundEntry:
     """Return what is to be written of a round, from what its diagnostics and its watch say.
 
     `rule` is the rule with its settings, `asked` who was asked, if not just those who are told of,
-    `examples` are sample counts, `codes` say as numbers why clients were dropped. `duplicates` tells of a
-    client which other one sent the same; without it, clients are compared by all that was measured.
-    `lengths` are those of updates that no rule has measured, as in a hearing.
+    `examples` are sample counts, `codes` say as numbers why clients were dropped. `lengths` are those of
+    updates that no rule has measured, as in a hearing.
     `facts` are further fields of a RoundEntry.
 
     >>> said = Diagnostics(rule="median", clients=(3, 5), norms=np.array([1.0, np.inf]))
@@ -85,14 +83,14 @@ def entry_of(
     """
     given, why = examples or {}, {named(drop.client): drop.reason for drop in said.dropped}
     numbers = {named(client): code for client, code in (codes or {}).items()}
-    same = equally_measured(said) if duplicates is None else duplicates
-    twins = {named(client): named(first) for client, first in same.items()}
     counts = {named(client): finite(count) for client, count in given.items()}
     rows = {named(client): row for row, client in enumerate(said.clients)}
     long = {named(client): finite(length) for client, length in (lengths or {}).items()}
+    long |= dict.fromkeys((named(client) for client in said.unchanged), 0.0)
     asked_ids = None if asked is None else dict.fromkeys(named(client) for client in asked)
-    entries = []
-    for client in dict.fromkeys([*rows, *why, *(asked_ids or ())]):
+    entries, participants = [], dict.fromkeys([*rows, *why, *(asked_ids or ())])
+    twins = _twins(said, participants)
+    for client in participants:
         row, measured = rows.get(client), {"norm": long.get(client)}
         if row is not None:
             told = {name: _at(getattr(said, source), row) for name, source in MEASURES.items()}
@@ -132,25 +130,6 @@ MEASURES = {
     "opposed": "opposed_share",
     "weight": "client_weights",
 }
-
-
-def equally_measured(said: Diagnostics) -> dict[Any, Any]:
-    """Return who measures to the last bit as another client that came before it, and that client.
-
-    >>> both = np.array([0.5, 0.5])
-    >>> equally_measured(Diagnostics(rule="median", clients=("ann", "eve"), norms=both, cosines=both))
-    {'eve': 'ann'}
-    """
-    if said.norms is None or said.cosines is None:
-        return {}
-    known = [values for name in MEASURES.values() if (values := getattr(said, name)) is not None]
-    first: dict[tuple[float, ...], Any] = {}
-    found = {}
-    for row, client in enumerate(said.clients):
-        measures = tuple(float(values[row]) for values in known)
-        if first.setdefault(measures, client) is not client:
-            found[client] = first[measures]
-    return found
 
 
 def as_id(client: Any) -> str:
@@ -198,6 +177,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return printable(value, limit=1000)
+
+
+def _twins(said: Diagnostics, participants: Collection[Name]) -> dict[Name, Name]:
+    """Return [client] the first participant that sent the same."""
+    groups = [
+        [name for name in map(named, group) if name in participants]
+        for group in (*said.identical, said.unchanged)
+    ]
+    return {name: group[0] for group in groups for name in group[1:]}
 
 
 def _at(values: Any, row: int) -> float | None:

@@ -1,4 +1,4 @@
-"""What an operator should read in the log after a round: one line of a good one, and what stands out."""
+"""What an operator should read after a round: one line of a good one, and who stands apart from others."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,14 @@ from .._support.printable import printable
 from ..watching.verdicts import ACCUSED
 from .entries import RoundEntry
 
-__all__ = ["Lookout", "summary_line"]
+__all__ = ["MEASURES", "Lookout", "remarks_on", "standing_apart", "summary_line"]
+
+#: By what a client may stand apart from the others: the words for the log, and those beside its standing.
+MEASURES = {
+    "norm": ("sent an update of length {}, others {}-{}", "long updates"),
+    "trimmed": ("trimmed in {} of coordinates, others {}-{}", "trimmed more than others"),
+    "opposed": ("opposed to the majority in {} of coordinates, others {}-{}", "opposed more than others"),
+}
 
 #: A client stands apart if its share is so much above the median, or so many times their usual distance.
 APART, TIMES_USUAL = 0.1, 5.0
@@ -64,7 +71,7 @@ class Lookout:
     """
 
     noun: str = "client"
-    streaks: dict[tuple[str, Any], int] = field(default_factory=dict)  # [what, client] in rounds it was in
+    streaks: dict[tuple[str, Any], int] = field(default_factory=dict)  # [measure, client] in rounds it was in
     n_low: int = 0  # rounds in a row in which hardly anything was kept
 
     def warnings(self, entry: RoundEntry) -> list[str]:
@@ -73,23 +80,19 @@ class Lookout:
 
     def _apart(self, entry: RoundEntry) -> Iterator[str]:
         used = [one for one in entry.clients if one.used]
-        for what, measure, words in (
-            ("trimmed", "trimmed", "trimmed in {} of coordinates, others {}-{}"),
-            ("opposed", "opposed", "opposed to the majority in {} of coordinates, others {}-{}"),
-            ("long", "norm", "sent an update of length {}, others {}-{}"),
-        ):
+        for measure, (words, _) in MEASURES.items():
             values = {one.client: getattr(one, measure) for one in used if getattr(one, measure) is not None}
-            apart = _standing_apart(values, is_length=what == "long")
+            apart = standing_apart(values, measure)
             others = [value for client, value in values.items() if client not in apart]
             for client, value in values.items():
                 if client not in apart:
-                    self.streaks.pop((what, client), None)
+                    self.streaks.pop((measure, client), None)
                     continue
-                n = self.streaks[what, client] = self.streaks.get((what, client), 0) + 1
+                n = self.streaks[measure, client] = self.streaks.get((measure, client), 0) + 1
                 if _is_told(n):
                     low, high = min(others), max(others)
                     shown = (_percent(value), f"{100 * low:.0f}", _percent(high))
-                    if what == "long":
+                    if measure == "norm":
                         shown = (f"{value:.3g}", f"{low:.3g}", f"{high:.3g}")
                     yield f"{self.noun} {printable(client)} {words.format(*shown)}, {n} rounds in a row"
 
@@ -105,14 +108,36 @@ class Lookout:
             )
 
 
-def _standing_apart(values: Mapping[Any, float], *, is_length: bool) -> set[Any]:
-    """Return whose value is far above those of the crowd; nobody's if those are half of it."""
+def remarks_on(client: Mapping[str, Any]) -> list[str]:
+    """Return what to know of a client beside its standing, which is the watch's alone; the surest first.
+
+    Args:
+        client: A client as `Ledger.clients` returns it.
+
+    >>> remarks_on({"apart": {"norm": 7}, "norm": 12.9, "same_as": "bob"})
+    ['sent the same as client bob', 'long updates in its last 7 rounds']
+    """
+    remarks = []
+    if client["norm"] == 0:
+        remarks.append("sent the global model unchanged")
+    elif client["same_as"] is not None:
+        remarks.append(f"sent the same as client {printable(client['same_as'])}")
+    streaks = [f"{MEASURES[measure][1]} in its last {n} rounds" for measure, n in client["apart"].items()]
+    return remarks + streaks[:1]  # who sends long updates is trimmed for it, too
+
+
+def standing_apart(values: Mapping[Any, float], measure: str) -> set[Any]:
+    """Return the clients whose value is far above the others'; nobody if those are half of all.
+
+    >>> standing_apart({"ann": 1.0, "bob": 1.2, "cat": 0.9, "dan": 1.1, "eve": 9.0}, "norm")
+    {'eve'}
+    """
     if len(values) < N_CROWD:
         return set()
     numbers = np.array(list(values.values()))
     middle = float(np.median(numbers))
     usual = float(np.median(np.abs(numbers - middle)))
-    limit = TIMES_LONGER * middle if is_length else middle + max(APART, TIMES_USUAL * usual)
+    limit = TIMES_LONGER * middle if measure == "norm" else middle + max(APART, TIMES_USUAL * usual)
     return {client for client, value in values.items() if value > limit}
 
 

@@ -2,9 +2,12 @@
 
 import json
 import sqlite3
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from .lines import MEASURES, remarks_on, standing_apart
 
 __all__ = [
     "client",
@@ -26,6 +29,9 @@ __all__ = [
 STANDINGS = {"too early to tell": "t", "clear": "c", "suspected": "s", "counts as one": "o", "expelled": "e"}
 #: And what became of a client in a round: "." it was not asked.
 FATES = {"used": "u", "dropped": "d", "heard": "h"}
+
+#: A client stands apart once it did in so many of its rounds in a row; so many rounds are looked at for it.
+N_APART, MOST_ROUNDS = 3, 100
 
 CLIENTS = """
 SELECT clients.*, rounds.round AS last_round, examples, norm, cosine, trimmed, opposed, weight, reason, code,
@@ -115,7 +121,9 @@ def rounds(connection: sqlite3.Connection, since: int, *, undone: bool) -> list[
 def clients(connection: sqlite3.Connection) -> list[dict[str, Any]]:
     """Return how every client stands now."""
     ids = _ids(connection)
-    return [_client(row, ids) for row in connection.execute(f"{CLIENTS} ORDER BY clients.number")]
+    rows = connection.execute(f"{CLIENTS} ORDER BY clients.number").fetchall()
+    apart, copied = _apart(connection, rows), _copied(connection, "seq IN (SELECT last_seq FROM clients)")
+    return [_client(row, ids, apart, copied) for row in rows]
 
 
 def client(connection: sqlite3.Connection, id: str) -> dict[str, Any] | None:
@@ -134,9 +142,10 @@ def client(connection: sqlite3.Connection, id: str) -> dict[str, Any] | None:
         " WHERE standings.client = ? AND undone IS NULL ORDER BY seq",
         (number,),
     ).fetchall()
+    copied = _copied(connection, "duplicate_of = ?", number)
     return {
-        **_client(row, ids),
-        "entries": [_entry(entry, ids) for entry in entries],
+        **_client(row, ids, _apart(connection, [row]), copied),
+        "entries": [_entry(entry, ids, copied) for entry in entries],
         "standings": [_without(one, "seq", "client") for one in standings],
         "decisions": [one for one in decisions(connection) if one["client"] == ids[number]],
     }
@@ -258,25 +267,83 @@ def _round(row: sqlite3.Row) -> dict[str, Any]:
     return {**dict(row), **flags, "metrics": json_in(row["metrics"]), "notes": json_in(row["notes"])}
 
 
-def _client(row: sqlite3.Row, ids: dict[int, Any]) -> dict[str, Any]:
-    found = _without(row, "number", "last_seq", "decided", "duplicate_of")
-    twin = row["duplicate_of"]
+def _apart(connection: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> dict[int, dict[str, int]]:
+    """Return [client][measure] how many of its last rounds in a row a client stood apart, if enough.
+
+    Rounds are read from the last one back until no client's streak goes on. Whoever is expelled or banned
+    needs no remark, and would keep rounds being read.
+    """
+    open_to_remarks = [row for row in rows if row["standing"] != "expelled" and row["decided"] != "ban"]
+    running = {
+        measure: {row["number"] for row in open_to_remarks if row[measure] is not None}
+        for measure in MEASURES
+    }
+    streaks: dict[int, dict[str, int]] = {}
+    last = connection.execute(
+        "SELECT seq FROM rounds WHERE undone IS NULL ORDER BY seq DESC LIMIT ?", (MOST_ROUNDS,)
+    ).fetchall()
+    for (seq,) in last:
+        if not any(running.values()):
+            break
+        entries = connection.execute(
+            f"SELECT client, {', '.join(MEASURES)} FROM entries WHERE seq = ? AND used", (seq,)
+        ).fetchall()
+        for measure, clients in running.items():
+            values = {entry["client"]: entry[measure] for entry in entries if entry[measure] is not None}
+            apart = standing_apart(values, measure)
+            clients -= values.keys() - apart
+            for client in clients & apart:
+                counts = streaks.setdefault(client, {})
+                counts[measure] = counts.get(measure, 0) + 1
     return {
-        **found,
-        "id": ids[row["number"]],
-        "banned": row["decided"] == "ban",
-        "pardoned": row["decided"] == "pardon",
-        "duplicate_of": None if twin is None else ids[twin],
+        client: {measure: counts[measure] for measure in MEASURES if counts.get(measure, 0) >= N_APART}
+        for client, counts in streaks.items()
     }
 
 
-def _entry(row: sqlite3.Row, ids: dict[int, Any]) -> dict[str, Any]:
-    twin = row["duplicate_of"]
+def _copied(connection: sqlite3.Connection, where: str, *given: int) -> dict[tuple[int, int], int]:
+    """Return [round, client] the first client that sent the same after it."""
+    found = connection.execute(
+        "SELECT seq, duplicate_of, min(client) FROM entries"
+        f" WHERE duplicate_of IS NOT NULL AND {where} GROUP BY seq, duplicate_of",
+        given,
+    )
+    return {(seq, first): other for seq, first, other in found}
+
+
+def _client(
+    row: sqlite3.Row,
+    ids: dict[int, Any],
+    apart: Mapping[int, dict[str, int]],
+    copied: Mapping[tuple[int, int], int],
+) -> dict[str, Any]:
+    found = {
+        **_without(row, "number", "last_seq", "decided", "duplicate_of"),
+        "id": ids[row["number"]],
+        "banned": row["decided"] == "ban",
+        "pardoned": row["decided"] == "pardon",
+        **_twins(row, ids, copied.get((row["last_seq"], row["number"]))),
+        "apart": apart.get(row["number"], {}),
+    }
+    return {**found, "remarks": remarks_on(found)}
+
+
+def _entry(row: sqlite3.Row, ids: dict[int, Any], copied: Mapping[tuple[int, int], int]) -> dict[str, Any]:
     return {
         **_without(row, "seq", "client"),
         "asked": bool(row["asked"]),
         "used": bool(row["used"]),
-        "duplicate_of": None if twin is None else ids[twin],
+        **_twins(row, ids, copied.get((row["seq"], row["client"]))),
+    }
+
+
+def _twins(row: sqlite3.Row, ids: dict[int, Any], copy: int | None) -> dict[str, Any]:
+    """Return the first client that sent the same, and any other that did; None if there is none."""
+    first = row["duplicate_of"]
+    other = copy if first is None else first
+    return {
+        "duplicate_of": None if first is None else ids[first],
+        "same_as": None if other is None else ids[other],
     }
 
 

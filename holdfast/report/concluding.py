@@ -9,7 +9,7 @@ from ..paper.comparison import HONEST
 from .conclusions import HEADLINES, MARGIN, Conclusion, Judged, Word, judge
 from .maps import verdicts_in
 from .next_steps import Typed, after_contest, after_run
-from .suspects import ALL_UNWATCHED, suspects_in_round, suspects_in_runs, unusable_in
+from .suspects import ALL_UNWATCHED, attention_in_round, suspects_in_round, suspects_in_runs, unusable_in
 
 __all__ = [
     "conclude_contest",
@@ -154,8 +154,8 @@ def conclude_round(document: Document, *, step: tuple[str, str | None]) -> Concl
     elif not diagnostics["aggregated"]:
         reason = _why_unchanged(diagnostics)
         headline = "Not aggregated: the model stays as it is"
-    suspects = suspects_in_round(diagnostics, verdicts)
-    return Conclusion("no verdict", reason, suspects, *step, headline=headline)
+    suspects, attention = suspects_in_round(diagnostics, verdicts), attention_in_round(diagnostics)
+    return Conclusion("no verdict", reason, suspects, *step, headline=headline, attention=attention)
 
 
 def _why_unchanged(diagnostics: Document) -> str:

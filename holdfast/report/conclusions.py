@@ -58,6 +58,7 @@ class Conclusion:
     command: str | None = None  # that does it, as typed into a terminal
     headline: str = ""  # what to say first; by default the one of the word
     code: str | None = None  # a line of Python that uses what is advised
+    attention: str = ""  # what an operator should look at, though it accuses nobody
 
     def __post_init__(self) -> None:
         """Fill in the headline."""
@@ -70,8 +71,9 @@ class Conclusion:
 
     def __str__(self) -> str:
         """Return a headline and what is behind it, a line each."""
-        lines = [self.headline, f"  why       {self.reason}", f"  suspects  {self.suspects}"]
-        lines.append(f"  next      {self.advice}")
+        lines = [self.headline, f"  why       {self.reason}"]
+        lines += [f"  attention {self.attention}"] if self.attention else []
+        lines += [f"  suspects  {self.suspects}", f"  next      {self.advice}"]
         return "\n".join([*lines, *(f"            {own}" for own in (self.command, self.code) if own)])
 
 

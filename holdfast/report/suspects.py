@@ -5,10 +5,11 @@ from typing import Any
 
 from .._support.counting import counted
 from .._support.printable import printable
+from ..core.diagnostics import Diagnostics
 from ..watching import Verdicts
 from ..watching.verdicts import N_SEARCHED
 
-__all__ = ["ALL_UNWATCHED", "suspects_in_round", "suspects_in_runs", "unusable_in"]
+__all__ = ["ALL_UNWATCHED", "attention_in_round", "suspects_in_round", "suspects_in_runs", "unusable_in"]
 
 Document = Mapping[str, Any]
 
@@ -76,11 +77,25 @@ def suspects_in_round(diagnostics: Document, verdicts: Verdicts | None) -> str:
     return told + beside
 
 
+def attention_in_round(diagnostics: Document) -> str:
+    """Return who sent the same as others; empty if nobody did.
+
+    >>> attention_in_round({"identical": [["ann", "bob"]]})
+    'Clients ann and bob sent the same model: one sender under several names, or a copy by mistake.'
+    """
+    copies = Diagnostics("", (), identical=diagnostics.get("identical", ())).attention
+    untrained = Diagnostics("", (), unchanged=diagnostics.get("unchanged", ())).attention
+    sentences = [f"{one}: one sender under several names, or a copy by mistake." for one in copies]
+    sentences += [f"{one}: untrained, or the wrong file." for one in untrained]
+    return " ".join(f"{sentence[:1].upper()}{sentence[1:]}" for sentence in sentences)
+
+
 def _why_nobody(diagnostics: Document, verdicts: Verdicts | None) -> str:
     """Return why nobody is accused: a watch that has not looked yet says nothing in anybody's favour."""
+    nobody = "Nobody else" if attention_in_round(diagnostics) else "Nobody"
     if verdicts is None:
         return (
-            "Nobody stands out; a single round says little."
+            f"{nobody} stands out; a single round says little."
             if diagnostics["clients"]
             else "Too early to say: no update was aggregated."
         )
@@ -89,7 +104,7 @@ def _why_nobody(diagnostics: Document, verdicts: Verdicts | None) -> str:
         return f"The watch looks for nobody: {counted(n_heard, 'client')}, it needs {N_SEARCHED}."
     if verdicts.hearing or all(one.standing == "too early to tell" for one in verdicts):
         return "Too early to say: the watch has yet to hear more of the clients."
-    return "Nobody: no clients vote together more than chance allows."
+    return f"{nobody}: no clients vote together more than chance allows."
 
 
 def unusable_in(diagnostics: Document) -> list[Document]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -65,6 +66,46 @@ def test_json_is_one_document(round_):
     document = json.loads(done.stdout)
     assert document["rule"] == "median()"
     assert document["diagnostics"]["clients"] == [path.stem for path in clients]
+
+
+def test_files_with_the_same_numbers_are_named_in_the_verdict(round_):
+    folder, base, models, _, _ = round_
+    models[2], models[5] = models[0], base
+    models[4] = {name: values.astype(np.float64) for name, values in models[0].items()}
+    at, clients = write_round(folder, base, models)
+    command = ["aggregate", *clients, "--base", at, "--out", folder / "next", "--rule", "median"]
+    done = run(*command, "--report", folder / "round.json")
+    assert done.exit_code == 0, done.output
+    told = " ".join(done.output.split())
+    assert "Attention: Clients c00, c02 and c04 sent the same model" in told
+    assert "Client c05 sent the global model unchanged" in told
+    assert "Nobody stands out" not in told
+    assert "Nobody else stands out" in told
+    assert "Clients c00, c02 and c04 sent the same model" in (folder / "round.html").read_text()
+    document = json.loads(run(*command, "--json").stdout)
+    assert document["diagnostics"]["identical"] == [["c00", "c02", "c04"]]
+    assert document["diagnostics"]["unchanged"] == ["c05"]
+    assert document["conclusion"]["attention"].startswith("Clients c00, c02 and c04 sent the same model")
+
+
+def test_where_all_files_differ_the_verdict_has_no_line_for_copies(round_):
+    folder, _, _, at, clients = round_
+    done = run("aggregate", *clients, "--base", at, "--out", folder / "next", "--rule", "median", "--json")
+    document = json.loads(done.stdout)
+    assert document["conclusion"]["attention"] == ""
+    assert document["conclusion"]["suspects"].startswith("Nobody stands out")
+
+
+def test_copies_are_named_in_a_hearing(tmp_path):
+    at, clients, _ = write_watched(tmp_path, 1, a_base())
+    clients[1].write_bytes(clients[0].read_bytes())
+    done = run(
+        *("aggregate", *clients, "--base", at, "--out", tmp_path / "next", "--rule", "median"),
+        *("--watch", "--state", tmp_path / "state"),
+    )
+    assert done.exit_code == 0, done.output
+    assert f"attention: clients {clients[0].stem} and {clients[1].stem} sent the same model" in done.output
+    assert "Attention: Clients" in done.output
 
 
 def test_without_a_rule_it_is_the_one_that_needs_no_number_of_attackers(round_):

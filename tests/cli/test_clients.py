@@ -2,12 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from holdfast import defend, factions, median
 from holdfast.cli.clients_shown import client_history, client_table
 from holdfast.cli.commands import app
-from holdfast.ledger import open_ledger, verify
+from holdfast.ledger import open_ledger, record_round, verify
 
 from ..ledger.made import round_entry
 
@@ -84,13 +86,47 @@ NAMES = ("suspected", "clear")
 
 def client(id, standing="clear", **more):
     empty = dict.fromkeys(("since", "faction", "norm", "trimmed", "opposed", "last_round"))
-    counts = {"n_used": 1, "n_dropped": 0, "banned": False, "pardoned": False}
+    counts = {"n_used": 1, "n_dropped": 0, "banned": False, "pardoned": False, "remarks": []}
     return {"id": id, "standing": standing, **empty, **counts, **more}
+
+
+def test_a_client_that_the_warnings_name_in_a_row_is_not_just_clear(tmp_path):
+    """Long updates, each in its own direction: the watch finds no faction, and says so."""
+    path, rng, state = tmp_path / "federation.db", np.random.default_rng(0), None
+    with open_ledger(path) as ledger:
+        for number in range(1, 6):
+            rows = rng.normal(size=(12, 300))
+            rows[4] *= 9
+            watched = {"watch": factions(hearing=0), "state": state, "rng": rng, "clients": range(12)}
+            result = defend(rows, median, explain=True, **watched)
+            record_round(ledger, result, round=number)
+            state = result.state
+    (line,) = [line for line in run("clients", "list", "--ledger", path).splitlines()[2:] if "long" in line]
+    assert line.split()[:2] == ["4", "clear"]
+    assert "long updates in its last 5 rounds" in line
+    assert run("clients", "list", "--ledger", path).splitlines()[2] == line  # it stands first
+    said = run("clients", "show", "4", "--ledger", path).splitlines()
+    assert said[0] == "client 4: clear, long updates in its last 5 rounds"
+    other = run("clients", "show", "5", "--ledger", path).splitlines()
+    assert other[0] == "client 5: clear"
+
+
+def test_copies_are_shown_with_every_client_of_the_group(tmp_path):
+    path, rows = tmp_path / "federation.db", np.random.default_rng(0).normal(size=(6, 50))
+    rows[1], rows[3] = rows[2], 0
+    with open_ledger(path) as ledger:
+        record_round(ledger, defend(rows, median, clients=range(6)), round=1)
+    said = run("clients", "list", "--ledger", path).splitlines()
+    assert [line.split()[0] for line in said[2:5]] == ["1", "2", "3"]
+    assert "sent the same as client 2" in said[2]
+    assert "sent the global model unchanged" in said[4]
+    assert "the same as client 1 sent" in run("clients", "show", "2", "--ledger", path)
 
 
 def test_the_most_suspicious_stand_first_and_ids_are_counted_as_numbers():
     clients = [
         client(10),
+        client(2, remarks=["long updates in its last 3 rounds"]),
         client(9),
         client("n2", "suspected"),
         client(3, n_dropped=1),
@@ -98,9 +134,10 @@ def test_the_most_suspicious_stand_first_and_ids_are_counted_as_numbers():
     ]
     clients.append(client(5, banned=True))
     rows = [line.split() for line in client_table(clients)]
-    assert [row[0] for row in rows] == ["client", "5", "4", "n2", "3", "9", "10"]
-    assert rows[0] == ["client", "standing", "decided", "used", "dropped"]  # nobody has anything else
-    assert [row[2] for row in rows[1:3]] == ["banned", "-"]
+    assert [row[0] for row in rows] == ["client", "5", "4", "n2", "2", "3", "9", "10"]
+    # Nobody has anything else.
+    assert rows[0] == ["client", "standing", "remark", "decided", "used", "dropped"]
+    assert [row[3] for row in rows[1:3]] == ["banned", "-"]
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])

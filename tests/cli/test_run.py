@@ -128,7 +128,9 @@ def test_json_carries_the_verdict_and_the_twin_can_be_left_out(tmp_path):
     assert "without an attack was not measured" in told["reason"]
     told = json.loads(holdfast(*command, "--resume").stdout)["conclusion"]
     assert told["word"] in ("kept out", "partly in", "got in")
-    assert set(told) == {"word", "reason", "suspects", "advice", "command", "headline", "code"}
+    assert set(told) == {
+        *("word", "reason", "suspects", "advice", "command", "headline", "code", "attention"),
+    }
 
 
 def test_where_there_is_no_terminal_progress_is_a_line_now_and_then(tmp_path, monkeypatch):

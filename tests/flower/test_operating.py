@@ -7,7 +7,9 @@ import stat
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 
+import numpy as np
 import pytest
 from flwr.app import MetricRecord
 from flwr.serverapp.strategy import FedAvg, Result, Strategy
@@ -21,10 +23,11 @@ from holdfast.ledger.checkpoints import kept_checkpoints, rewind
 from holdfast.watching import ClientMemory, Verdict, Verdicts, Watched, watch
 
 from .nodes import NODES, Federation, arrays_in, content, crashing, honest, model, one_round, record, trained
-from .test_watch import ATTACKERS, federation, start
+from .test_watch import ATTACKERS, federation, reply, start
 from .test_watch import NODES as WATCHED
 
 WATCH = factions(sample=400, hearing=0)
+ASK = {"on_verdict": "ask", "timeout": 0.01, "otherwise": "expel"}
 
 
 @pytest.fixture
@@ -81,12 +84,49 @@ def test_every_round_is_in_the_ledger_with_its_nodes_and_models(path):
     assert verify(path).holds
 
 
-def test_two_nodes_that_send_the_same_are_told_of(path):
+def test_nodes_that_send_the_same_are_named_in_the_first_round(path, caplog):
     copied = {node: lambda m: honest_as(m, 11) for node in (13, 15)}
-    train(Robust(invariant, ledger=path), 1, grid=Federation(copied))
+    strategy = Robust(invariant, ledger=path)
+    result = train(strategy, 1, grid=Federation({**copied, 14: idle}))
+    assert strategy.diagnostics.identical == ((11, 13, 15),)
+    assert strategy.diagnostics.unchanged == (14,)
+    assert result.train_metrics_clientapp[1]["holdfast-nodes"] == [*NODES]  # nobody loses its say
+    assert result.train_metrics_clientapp[1]["holdfast-identical"] == 3
+    assert "clients 11, 13 and 15 sent the same model" in caplog.text
+    assert "client 14 sent the global model unchanged" in caplog.text
     with open_ledger(path, read_only=True) as ledger:
         found = {one["id"]: one["duplicate_of"] for one in ledger.clients()}
+        remarks = {one["id"]: one["remarks"] for one in ledger.clients()}
     assert found == {11: None, 12: None, 13: 11, 14: None, 15: 11}
+    assert remarks[11] == ["sent the same as client 13"]
+    assert remarks[14] == ["sent the global model unchanged"]
+
+
+def idle(message):
+    """Reply with the model that came."""
+    if message.metadata.message_type == "evaluate":
+        return honest(message)
+    return content(arrays_in(message.content["arrays"]))
+
+
+def test_a_node_that_an_operator_bans_within_the_round_is_still_named_as_a_copy(path):
+    plot = 0.3 * np.random.default_rng(7).normal(size=(20, 30))
+
+    def copied(message):
+        base = arrays_in(message.content["arrays"])
+        return content({**base, "w": (base["w"] + 0.1 + plot).astype(np.float32)})
+
+    nodes = {node: copied if node in ATTACKERS else partial(reply, plot=0.0) for node in WATCHED}
+    strategy, named = Robust(fedavg, watch=WATCH, seed=5, ledger=path, policy=ASK, fraction_evaluate=0.0), []
+    keep = strategy.keep
+    strategy.keep = lambda number, arrays: (
+        named.append((strategy.diagnostics.identical, {*strategy.desk.banned})),
+        keep(number, arrays),
+    )
+    train(strategy, 4, grid=Federation(nodes, nodes=WATCHED), base=start())
+    (first,) = [number for number, (_, banned) in enumerate(named) if banned][:1]
+    assert named[first] == (((*ATTACKERS,),), {*ATTACKERS})
+    assert named[first + 1][0] == ()  # nobody asks them any more
 
 
 def honest_as(message, node):

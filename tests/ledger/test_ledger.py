@@ -15,7 +15,7 @@ import pytest
 from benchmarks.ledger import fill
 from holdfast import defend, factions, invariant, krum, median
 from holdfast._support.locks import lock_of
-from holdfast.core.diagnostics import Diagnostics
+from holdfast.core.diagnostics import Diagnostics, Dropped
 from holdfast.errors import DataError, InputError
 from holdfast.ledger import (
     ClientEntry,
@@ -214,15 +214,79 @@ def test_nothing_hostile_keeps_a_round_from_being_written(ledger):
     json.dumps([ledger.rounds(), ledger.clients(), ledger.map(), ledger.timeline()], allow_nan=False)
 
 
-def test_two_clients_that_measure_alike_to_the_last_bit_are_duplicates():
+def test_clients_that_send_the_same_are_duplicates_of_the_first():
     rng = np.random.default_rng(0)
     sent = rng.normal(size=(6, 40))
-    sent[4] = sent[1]
-    result = defend(
-        dict(zip("abcdef", sent, strict=True)), invariant(tau=0.2), like=np.zeros(40), explain=True
-    )
-    twins = {one.client: one.duplicate_of for one in entry_of(result.diagnostics, round=1).clients}
-    assert twins == {"a": None, "b": None, "c": None, "d": None, "e": "b", "f": None}
+    sent[4], sent[2], sent[5] = sent[1], 0, 0
+    result = defend(dict(zip("abcdef", sent, strict=True)), invariant(tau=0.2), like=np.zeros(40))
+    entries = {one.client: one for one in entry_of(result.diagnostics, round=1).clients}
+    twins = {client: one.duplicate_of for client, one in entries.items()}
+    assert twins == {"a": None, "b": None, "c": None, "d": None, "e": "b", "f": "c"}
+    assert {client: one.norm for client, one in entries.items() if one.norm is not None} == {"c": 0, "f": 0}
+
+
+def test_a_duplicate_of_a_client_that_nothing_is_written_of_is_none(ledger):
+    said = Diagnostics("median", (), dropped=(Dropped("eve", "late"),), identical=(("ann", "eve"),))
+    entry = entry_of(said, round=1)
+    ledger.write(entry)
+    assert [(one["id"], one["duplicate_of"]) for one in ledger.clients()] == [("eve", None)]
+
+
+def test_every_client_of_a_group_knows_another_that_sent_the_same(ledger):
+    same = Diagnostics("median", ("ann", "bob", "cat", "dan"), identical=(("bob", "cat", "dan"),))
+    ledger.write(entry_of(same, round=1))
+    ledger.write(entry_of(Diagnostics("median", ("ann", "dan"), unchanged=("ann", "dan")), round=2))
+    found = {one["id"]: (one["same_as"], one["remarks"]) for one in ledger.clients()}
+    assert found["ann"] == ("dan", ["sent the global model unchanged"])
+    assert found["bob"] == ("cat", ["sent the same as client cat"])
+    assert found["cat"] == ("bob", ["sent the same as client bob"])
+    entries = ledger.client("dan")["entries"]
+    assert [(one["duplicate_of"], one["same_as"]) for one in entries] == [("bob", "bob"), ("ann", "ann")]
+    assert [one["same_as"] for one in ledger.client("bob")["entries"]] == ["cat"]
+
+
+def long_round(number, *, long=("eve",), absent=(), broken=(), **measures):
+    """Six clients, of whom some send long updates, some take no part, and some cannot be used."""
+    names = [name for name in ("ann", "bob", "cat", "dan", "eve", "fay") if name not in (*absent, *broken)]
+    norms = np.array([9.0 if name in long else 1.0 + 0.01 * number for name in names])
+    dropped = tuple(Dropped(name, "holds NaN") for name in broken)
+    return entry_of(Diagnostics("median", tuple(names), dropped, norms=norms, **measures), round=number)
+
+
+def apart(ledger):
+    return {one["id"]: one["apart"] for one in ledger.clients() if one["apart"]}
+
+
+def test_a_client_stands_apart_from_the_third_long_update_in_a_row_on(ledger):
+    seen = []
+    for number in range(1, 8):
+        ledger.write(long_round(number, long=() if number == 5 else ("eve",)))
+        seen.append(apart(ledger))
+    assert seen == [{}, {}, {"eve": {"norm": 3}}, {"eve": {"norm": 4}}, {}, {}, {}]
+    ledger.write(long_round(8))
+    assert ledger.client("eve")["remarks"] == ["long updates in its last 3 rounds"]
+    assert ledger.client("ann")["remarks"] == []
+
+
+def test_rounds_in_which_a_client_took_no_part_do_not_end_its_streak(ledger):
+    for number in range(1, 6):
+        ledger.write(long_round(number, absent=("eve",) if number in (2, 4) else ()))
+    assert apart(ledger) == {"eve": {"norm": 3}}
+    ledger.undo(after=4, why="again")
+    assert apart(ledger) == {}
+
+
+def test_where_half_of_the_clients_are_long_nobody_stands_apart(ledger):
+    for number in range(1, 5):
+        ledger.write(long_round(number, long=("ann", "bob", "cat")))
+    assert apart(ledger) == {}
+
+
+def test_the_other_measures_of_the_log_are_told_of_too(ledger):
+    shares = np.array([0.4, 0.41, 0.39, 0.4, 0.95, 0.4])
+    for number in range(1, 4):
+        ledger.write(long_round(number, long=(), trimmed_share=shares, opposed_share=shares))
+    assert apart(ledger) == {"eve": {"trimmed": 3, "opposed": 3}}
 
 
 def test_a_loop_of_ones_own_writes_what_defend_returned(ledger):

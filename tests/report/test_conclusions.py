@@ -155,6 +155,17 @@ def test_in_one_round_those_stand_out_who_are_accused_or_far_too_long():
     assert told == "moe (accused since round 6), ann (suspected)."
 
 
+def test_who_sent_the_same_is_for_attention_and_accuses_nobody():
+    diagnostics = {"clients": [*"abcd"], "dropped": [], "norms": [1.0] * 4, "aggregated": True}
+    told = conclude_round({"diagnostics": {**diagnostics, "identical": [["a", "c"]]}}, step=("", None))
+    assert told.attention.startswith("Clients a and c sent the same model")
+    assert told.suspects == "Nobody else stands out; a single round says little."
+    told = conclude_round({"diagnostics": {**diagnostics, "unchanged": ["d"]}}, step=("", None))
+    assert told.attention.startswith("Client d sent the global model unchanged")
+    assert "attention" in str(told)
+    assert conclude_round({"diagnostics": diagnostics}, step=("", None)).attention == ""
+
+
 def test_nobody_is_accused_for_a_reason():
     nobody = {"clients": ["ann"], "dropped": [], "norms": None}
 

@@ -4,12 +4,14 @@ import json
 import shlex
 import sqlite3
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from holdfast import defend, factions, median
 from holdfast.cli.commands import app
 from holdfast.errors import InputError
-from holdfast.ledger import ClientEntry, Ledger, RoundEntry, open_ledger
+from holdfast.ledger import ClientEntry, Ledger, RoundEntry, open_ledger, record_round
 from holdfast.report.monitor import write_monitor_page
 from holdfast.report.monitor.source import LedgerSource
 from holdfast.report.monitor.words import _found, banner, next_steps
@@ -48,6 +50,35 @@ def test_who_votes_together_is_told_in_one_sentence(federation):
         "They are eve, mallory, trudy.",
         "The model went back to its start in round 5.",
     ]
+
+
+def test_copies_are_told_of_though_nobody_is_suspected(tmp_path):
+    path, rng = tmp_path / "federation.db", np.random.default_rng(0)
+    with open_ledger(path) as ledger:
+        for number in (1, 2, 3, 4):
+            rows = rng.normal(size=(12, 300))
+            rows[3], rows[6], rows[9] = rows[1], 0, rows[9] * 9
+            watched = {"watch": factions(hearing=0), "rng": rng, "clients": range(12)}
+            record_round(ledger, defend(rows, median, explain=True, **watched), round=number)
+    found = LedgerSource(path).document()
+    said = found["banner"]
+    assert (said["level"], said["sentence"]) == ("attention", "The watch suspects none of the 12 clients.")
+    assert said["further"] == [
+        "In round 4, 2 clients sent the same model: 1, 3.",
+        "In round 4, 1 client sent the global model unchanged: 6.",
+        "1 client sent long updates in at least its last 4 rounds: 9.",
+    ]
+    remarks = {one["name"]: one["remarks"] for one in rows_in(found) if one["remarks"]}
+    assert remarks == {
+        "1": "sent the same as client 3",
+        "3": "sent the same as client 1",
+        "6": "sent the global model unchanged",
+        "9": "long updates in its last 4 rounds",
+    }
+
+
+def rows_in(document):
+    return rows({name: document["clients"][name] for name in ("name", "remarks")})
 
 
 def test_while_the_server_listens_that_is_said(federation):

@@ -154,6 +154,7 @@ def _client_columns(clients: Sequence[Row], places: Sequence[int], since: int) -
         "place": list(places),
         "name": [None if old else names[place] for place, old in zip(places, known, strict=True)],
         "argument": [None if old else argument_of(one["id"]) for one, old in zip(rows, known, strict=True)],
+        "remarks": ["; ".join(one["remarks"]) or None for one in rows],
     }
     return told | _columns(rows, CLIENT_COLUMNS)
 

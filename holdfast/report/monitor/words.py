@@ -4,7 +4,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,12 @@ Row = Mapping[str, Any]
 
 #: How a reason begins that is a decision of the watch or an operator, not a reply that cannot be used.
 KEPT_OUT = ("expelled", "counts as one client", "banned", "excluded", "new: it has a say")
+#: What clients do who stand apart from the others, by the measure.
+STANDING_APART = {
+    "norm": "sent long updates",
+    "trimmed": "had more coordinates trimmed than others",
+    "opposed": "opposed the majority more than others",
+}
 #: So many of the accused are named.
 MOST_NAMES = 5
 #: Below this share of kept coordinates a mask hardly lets the model learn.
@@ -86,7 +92,10 @@ def banner(
     level, sentence, further = "waiting", "No round has ended yet.", []
     if rounds:
         level, sentence = _found(clients, rounds, thing)
-        further = [*_who(clients, level), *_of_rounds(rounds, n_broken)]
+        remarks = [*_alike(clients, thing), *_apart(clients, thing)]
+        if level == "clear" and remarks:
+            level, sentence = "attention", f"The watch suspects none of the {counted([len(clients)], thing)}."
+        further = [*_who(clients, level), *remarks, *_of_rounds(rounds, n_broken)]
     asked, stopped = _open(requests), overview["federation"].get("stopped")
     if asked:
         who = list(dict.fromkeys(name_of(one["client"]) for one in asked))
@@ -180,6 +189,44 @@ def _who(clients: Sequence[Row], level: str) -> list[str]:
     if level == "clear" or not names:
         return []
     return [f"{'It is' if len(names) == 1 else 'They are'} {_listed(names)}."]
+
+
+def _alike(clients: Sequence[Row], thing: str) -> Iterator[str]:
+    """Yield who sent the same model, or the global one unchanged, when they last took part.
+
+    >>> ann, bob = {"id": "ann", "same_as": "bob"}, {"id": "bob", "same_as": "ann", "duplicate_of": "ann"}
+    >>> list(_alike([one | {"last_round": 7, "norm": 2.0} for one in (ann, bob)], "client"))
+    ['In round 7, 2 clients sent the same model: ann, bob.']
+    """
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for one in clients:
+        if one.get("norm") == 0:
+            groups.setdefault((one["last_round"], None), []).append(name_of(one["id"]))
+        elif one.get("same_as") is not None:
+            first = one.get("duplicate_of")
+            key = (one["last_round"], name_of(one["id"] if first is None else first))
+            groups.setdefault(key, []).append(name_of(one["id"]))
+    for (round, first), names in groups.items():
+        what = "the global model unchanged" if first is None else "the same model"
+        yield f"In round {round}, {counted([len(names)], thing)} sent {what}: {_listed(names)}."
+
+
+def _apart(clients: Sequence[Row], thing: str) -> Iterator[str]:
+    """Yield who stood apart from all others in each of its last rounds, and by what.
+
+    >>> list(_apart([{"id": 3, "apart": {"norm": 7}}, {"id": 8, "apart": {"norm": 4}}], "node"))
+    ['2 nodes sent long updates in at least their last 4 rounds: 3, 8.']
+    """
+    for measure, does in STANDING_APART.items():
+        streaks = {
+            name_of(one["id"]): one["apart"][measure]
+            for one in clients
+            if measure == next(iter(one.get("apart", ())), None)  # who sends long updates is trimmed for it
+        }
+        if streaks:
+            n, least = counted([len(streaks)], thing), min(streaks.values())
+            whose = "its" if len(streaks) == 1 else "their"
+            yield f"{n} {does} in at least {whose} last {least} rounds: {_listed([*streaks])}."
 
 
 def _listed(names: Sequence[str]) -> str:

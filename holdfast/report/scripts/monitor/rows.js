@@ -5,7 +5,10 @@ const isNamed = ({ since }) => isNumber(since);
 
 // The most suspicious first: by standing, then by how sure it is, then by how often its reply could not be used.
 function bySuspicion(one, other) {
-  const rank = ({ standing, banned, broken }) => (banned ? -1 : !ACCUSED.includes(standing) && broken ? 2 : RANKS.get(standing) ?? 5);
+  const rank = ({ standing, banned, remarks, broken }) => {
+    if (banned || ACCUSED.includes(standing)) return banned ? -1 : RANKS.get(standing);
+    return remarks ? 1.5 : broken ? 2 : RANKS.get(standing) ?? 5;
+  };
   const chance = ({ false_alarm: value }) => (isNumber(value) ? value : 1);
   return rank(one) - rank(other) || isNamed(other) - isNamed(one) || chance(one) - chance(other)
     || other.broken - one.broken || one.number - other.number;
@@ -18,9 +21,9 @@ function sortedClients(memory, wanted) {
 }
 
 function clientWords(client) {
-  const { name, standing, banned, n_used: used, n_dropped: dropped } = client;
+  const { name, standing, banned, remarks, n_used: used, n_dropped: dropped } = client;
   const took = `used in ${counted(used || 0, "round")}, not used in ${dropped || 0}`;
-  const out = banned ? ", banned" : "";
+  const out = (banned ? ", banned" : "") + (remarks ? `; ${remarks}` : "");
   if (!standing) return `Client ${name}${out}: ${took}`;
   return `${verdictWords({ ...client, client: name, standing: standingNamed(standing) }, false)}${out}; ${took}`;
 }

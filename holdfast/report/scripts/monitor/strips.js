@@ -73,7 +73,7 @@ function makeStrips(memory, { chosen, pointed, left }) {
     const row = make("div", { class: "strip", role: "option", id: `strip-${client.number}`, "data-client": client.name, "aria-label": clientWords(client),
       "aria-selected": String(isSelected), "aria-setsize": state.rows.length, "aria-posinset": place + 1 },
       make("span", { class: `who ${client.standing ? standingNamed(client.standing).look : ""}` }, client.standing ? keyOfStanding(client.standing) : null,
-        make("bdi", {}, shortened(client.name)), client.banned ? make("b", { class: "banned" }, " banned") : null),
+        make("bdi", {}, shortened(client.name)), client.banned ? make("b", { class: "banned" }, " banned") : client.remarks ? make("b", { class: "remarks" }, " !") : null),
       stripOf(memory, client.number, state.width));
     row.style.top = `${place * STRIP.height}px`;
     return row;
