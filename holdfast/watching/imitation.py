@@ -2,7 +2,8 @@
 
 Attackers choose what they send, so only what a client does by itself can count against it. A client is
 expelled only if it deviates further than honest clients do, and not only in the direction that its faction
-shares. All other members count as one client: attackers who copy an honest client cannot have it expelled.
+shares; or if its updates are several times as long as theirs. All other members count as one client:
+attackers who copy an honest client cannot have it expelled.
 """
 
 from collections.abc import Collection
@@ -22,6 +23,8 @@ Positions = NDArray[np.intp]
 #: The squared deviation of an expelled client is more than MARGIN times that of this share of the crowd, and
 #: the part of it outside the faction's direction at least OWN times the median client's.
 SHARE_OF_CROWD, MARGIN, OWN = 0.9, 1.25, 0.3
+#: Or its updates are on average so many times as long as those of this share of the crowd.
+LONGER = 3.0
 #: Clients of the crowd, and of all factions, that are compared in a round, at most.
 N_COMPARED = 256
 
@@ -34,9 +37,10 @@ def with_certainty(memory: ClientMemory, active: Positions) -> ClientMemory:
     if len(members) >= 2 and len(crowd) >= 3:
         comparisons = [_compare(memory, view, members, crowd) for view in range(len(memory.views))]
         own_parts, shares_exceeded = zip(*comparisons, strict=True)
-        certain[members] |= (np.min(own_parts, axis=0) >= OWN) & (
-            np.max(shares_exceeded, axis=0) >= SHARE_OF_CROWD
-        )
+        is_apart = np.min(own_parts, axis=0) >= OWN
+        is_far = np.max(shares_exceeded, axis=0) >= SHARE_OF_CROWD
+        usual = np.quantile(memory.length[crowd], SHARE_OF_CROWD, method="higher")
+        certain[members] |= is_far & is_apart | (memory.length[members] > LONGER * usual)
     return replace(memory, certain=certain)
 
 

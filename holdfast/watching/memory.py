@@ -29,6 +29,10 @@ CUTS = (1.0, 3.0)
 N_VIEWS = len(CUTS)
 #: No row is longer than so many times the median row of its round.
 LONGEST = 1.3
+#: For lengths of whole updates, which no number may overflow.
+HARDLY_CUT = 1e6
+#: No update counts as longer than so many median ones in the mean of a client's lengths.
+MOST_LENGTHS = 100.0
 #: A mean over about the last so many participations: a client that changes is seen to.
 N_REMEMBERED = 10
 #: What 1.0 is as a whole number of 16 bits. No entry of a row is larger than 3.
@@ -60,6 +64,7 @@ class ClientMemory:
     since: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # named; 0: is not
     certain: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # it deviates by itself
     squares: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, N_VIEWS)))  # mean, of rounds
+    length: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # mean, in median lengths
     round: int = 0
     n_open: int = 0  # rounds since the hearing
     n_applied: int = 0  # rounds in which anything was applied, since the start or the last rewind
@@ -112,7 +117,7 @@ class ClientMemory:
         >>> ClientMemory.from_arrays(memory.as_arrays()).clients
         (0, 1, 2, 3, 'eve')
         """
-        arrays = arrays if {"certain", "squares"} & set(arrays) else _of_version_1(arrays)
+        arrays = arrays if {"certain", "squares", "length"} & set(arrays) else _of_version_1(arrays)
         for name, like in cls().as_arrays().items():
             if name not in arrays:
                 raise ValueError(f"this is no memory of clients: it has no {name}")
@@ -125,7 +130,7 @@ class ClientMemory:
         lengths = {len(names), len(set(names)), views.shape[1], *(len(arrays[name]) for name in PER_CLIENT)}
         if len(lengths) > 1 or len(views) != N_VIEWS or len(arrays["counts"]) != len(COUNTS):
             raise ValueError("this is no memory of clients: its parts do not fit")
-        are_finite = np.isfinite(arrays["evidence"]).all() and np.isfinite(arrays["squares"]).all()
+        are_finite = all(np.isfinite(arrays[name]).all() for name in ("evidence", "squares", "length"))
         if (arrays["heard"] < 0).any() or not are_finite or arrays["squares"].shape[1] != N_VIEWS:
             raise ValueError("this is no memory of clients: it holds impossible numbers")
         counts = dict(zip(COUNTS, arrays["counts"].tolist(), strict=True))
@@ -173,7 +178,7 @@ class ClientMemory:
 
 #: What has one entry per client, and what is one number.
 COUNTS = ("round", "n_open", "n_applied", "n_rewinds", "seed")
-PER_CLIENT = ("heard", "last", "looks", "evidence", "faction", "since", "certain", "squares")
+PER_CLIENT = ("heard", "last", "looks", "evidence", "faction", "since", "certain", "squares", "length")
 
 
 def _of_version_1(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -181,7 +186,7 @@ def _of_version_1(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     if not {"views", "since"} <= set(arrays) or arrays["views"].ndim != 3:
         return arrays  # and be refused
     squares = (arrays["views"].astype(np.float64) ** 2).sum(axis=2).T
-    return {**arrays, "certain": arrays["since"] > 0, "squares": squares}
+    return {**arrays, "certain": arrays["since"] > 0, "squares": squares, "length": np.ones(len(squares))}
 
 
 def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> ClientMemory:
@@ -205,10 +210,12 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     paces = 1.0 / np.minimum(heard[where], N_REMEMBERED)
     deviations = _deviations(_bounded(values), crowd)
     views = memory.views.copy()  # of where the rows are, not of the rows
-    squares = memory.squares.copy()
-    for number, (view, cut, lengths) in enumerate(
-        zip(views, CUTS, deviations.lengths(cuts=CUTS), strict=True)
-    ):
+    squares, length = memory.squares.copy(), memory.length.copy()
+    *limited, whole = deviations.lengths(cuts=(*CUTS, HARDLY_CUT))
+    median = float(np.median(whole[crowd]))
+    relative = np.minimum(whole, MOST_LENGTHS * median) / median if median > 0 else np.ones(len(whole))
+    length[where] += paces * (relative - length[where])
+    for number, (view, cut, lengths) in enumerate(zip(views, CUTS, limited, strict=True)):
         longest = LONGEST * float(np.median(lengths[crowd]))
         factors = ONE * np.minimum(1.0, longest / np.maximum(lengths, 1e-300))
         of_round = (ONE * np.minimum(lengths, longest)) ** 2
@@ -217,7 +224,7 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
             where, deviations.blended(view[where], cut=cut, factors=factors, paces=paces), strict=True
         ):
             view[position] = row
-    return replace(memory, views=views, squares=squares, heard=heard, last=last)
+    return replace(memory, views=views, squares=squares, length=length, heard=heard, last=last)
 
 
 def _bounded(values: Array) -> NDArray[np.float32]:

@@ -14,14 +14,14 @@ def a_base():
 
 
 def models_of(number, base):
-    """What the clients make of a model in a round: each its own way, and c00 to c03 the same."""
+    """What the clients make of a model in a round: each its own way, and c00 to c03 push the same."""
     rng, ways = np.random.default_rng([2, number]), np.random.default_rng(3)
     models = []
     for client in range(N):
         model = {}
         for name, values in base.items():
             own, plot = ways.normal(size=values.shape), np.random.default_rng(4).normal(size=values.shape)
-            way = plot if client < N_ATTACKERS else own
+            way = own + plot if client < N_ATTACKERS else own
             model[name] = np.asarray(values + 0.1 * way + 0.05 * rng.normal(size=values.shape), np.float32)
         models.append(model)
     return models

@@ -51,7 +51,7 @@ def test_the_numbers_are_those_of_the_ledger(path):
     with open_ledger(path, read_only=True) as ledger:
         overview = ledger.overview()
     by_standing = {dict(labels)["standing"]: value for labels, value in samples["holdfast_clients"].items()}
-    others = dict.fromkeys(("too early to tell", "suspected", "not watched"), 0)
+    others = dict.fromkeys(("too early to tell", "suspected", "counts as one", "not watched"), 0)
     assert by_standing == {"clear": 7, "expelled": overview["n_expelled"], **others}
     assert alone(samples, "round") == alone(samples, "rounds_total") == 7
     assert alone(samples, "rewinds_total") == 1

@@ -50,7 +50,7 @@ def test_all_who_count_as_one_have_at_most_one_voice_a_round():
 
 
 def test_every_member_of_the_group_has_the_voice_in_turn():
-    federation = Federation(n=30, dim=1000, n_plotters=5, push=4.0)  # which leaves little of their own ways
+    federation = Federation(n=30, dim=1000, n_plotters=5, push=2.6)  # which leaves little of their own ways
     memory = told((federation.updates(), list(range(30))) for _ in range(8))[-1].state
     group, everybody = set(np.flatnonzero(memory.counts_as_one).tolist()), np.arange(30)
     assert len(group) == 5
@@ -68,6 +68,12 @@ def test_attackers_with_ways_of_their_own_are_expelled():
     )[-1]
     assert set(last.verdicts.of("expelled")) == set(range(6))
     assert set(last.silenced) == set(range(6))
+
+
+def test_attackers_who_send_far_longer_updates_are_expelled():
+    federation = Federation(n=30, dim=1000, n_plotters=5, push=6.0)
+    last = told((federation.updates(), list(range(30))) for _ in range(8))[-1]
+    assert set(last.verdicts.of("expelled")) == set(range(5))
 
 
 def test_a_member_stays_expelled_while_it_is_named():

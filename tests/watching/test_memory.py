@@ -238,7 +238,7 @@ def test_everything_remembered_is_stored():
 def test_the_memory_of_version_0_3_is_read_and_its_expelled_clients_stay_so():
     arrays = stored()
     arrays["since"] = np.array([4, *[0] * (len(arrays["since"]) - 1)], np.int32)
-    del arrays["certain"], arrays["squares"]
+    del arrays["certain"], arrays["squares"], arrays["length"]
     memory = ClientMemory.from_arrays(arrays)
     assert memory.expelled.tolist() == [True] + [False] * (memory.n_clients - 1)
     assert memory.squares.shape == (memory.n_clients, N_VIEWS)
