@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._support.ids import Name
 from . import integers
 from .crowds import centred
-from .memory import N_REMEMBERED, ClientMemory
+from .memory import LONGEST, N_REMEMBERED, ClientMemory
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -35,12 +35,10 @@ def with_certainty(memory: ClientMemory, active: Positions) -> ClientMemory:
     members = _some(active[memory.named[active]], memory)
     crowd = _some(active[~memory.named[active] & (memory.heard[active] > 1)], memory)
     if len(members) >= 2 and len(crowd) >= 3:
-        comparisons = [_compare(memory, view, members, crowd) for view in range(len(memory.views))]
-        own_parts, shares_exceeded = zip(*comparisons, strict=True)
-        is_apart = np.min(own_parts, axis=0) >= OWN
-        is_far = np.max(shares_exceeded, axis=0) >= SHARE_OF_CROWD
+        own_part, share_exceeded = _compare(memory, members, crowd)
         usual = np.quantile(memory.length[crowd], SHARE_OF_CROWD, method="higher")
-        certain[members] |= is_far & is_apart | (memory.length[members] > LONGER * usual)
+        is_far = (share_exceeded >= SHARE_OF_CROWD) & (own_part >= OWN)
+        certain[members] |= is_far | (memory.length[members] > LONGER * usual)
     return replace(memory, certain=certain)
 
 
@@ -50,8 +48,8 @@ def voice_of_group(memory: ClientMemory, active: Positions, *, exempt: Collectio
     return int(_rng(memory).choice(group)) if group else None
 
 
-def _compare(memory: ClientMemory, view: int, members: Positions, crowd: Positions) -> tuple[Floats, Floats]:
-    """Compare members of factions with the crowd in one view.
+def _compare(memory: ClientMemory, members: Positions, crowd: Positions) -> tuple[Floats, Floats]:
+    """Compare members of factions with the crowd.
 
     Returns:
         For each member, the part of its squared deviation outside its faction's direction, in units of the
@@ -59,8 +57,8 @@ def _compare(memory: ClientMemory, view: int, members: Positions, crowd: Positio
     """
     both, n_members, n_crowd = np.concatenate([members, crowd]), len(members), len(crowd)
     of_crowd = np.arange(len(both)) >= n_members
-    gram = centred(integers.gram(memory.views[view][both]), of_crowd / n_crowd)
-    deviations = _lasting(memory, view, both, np.diag(gram))
+    gram = centred(integers.gram(memory.rows[both]), of_crowd / n_crowd)
+    deviations = _lasting(memory, both, np.diag(gram), of_crowd)
     usual = deviations[of_crowd] * (n_crowd / (n_crowd - 1)) ** 2  # each is itself a part of the mean
     own = deviations[~of_crowd]
 
@@ -75,14 +73,22 @@ def _compare(memory: ClientMemory, view: int, members: Positions, crowd: Positio
     return apart / np.median(usual), (MARGIN * usual < own[:, None]).mean(axis=1)
 
 
-def _lasting(memory: ClientMemory, view: int, positions: Positions, squares: Floats) -> Floats:
-    """Estimate the squared deviations that last, without what noise adds to a mean over few rounds."""
+def _lasting(
+    memory: ClientMemory, positions: Positions, squares: Floats, of_crowd: NDArray[np.bool_]
+) -> Floats:
+    """Estimate the squared deviations that last, without what noise adds to a mean over few rounds.
+
+    While members of a faction still pull the middle, their own rounds look less noisy than they are: they
+    have at least the noise of the median client.
+    """
     heard, pace = memory.heard[positions], 1 / N_REMEMBERED
     left = pace / (2 - pace)  # what a running mean over many rounds leaves of the noise
     faded = left + (pace - left) * (1 - pace) ** (2.0 * np.maximum(0, heard - N_REMEMBERED))
-    noise = np.where(heard <= N_REMEMBERED, 1 / np.maximum(heard, 2), faded)
-    of_rounds = np.maximum(0.0, memory.squares[positions, view] - squares)
-    return squares - np.where(heard < 2, 0.0, noise * of_rounds / (1 - noise))
+    share_left = np.where(heard <= N_REMEMBERED, 1 / np.maximum(heard, 2), faded)
+    noise = np.maximum(0.0, memory.squares[positions] - squares) / (1 - share_left)
+    shortened = np.minimum(1.0, LONGEST / np.maximum(memory.length[positions], 1.0)) ** 2
+    noise = np.where(of_crowd, noise, np.maximum(noise, shortened * np.median(noise[of_crowd])))
+    return squares - np.where(heard < 2, 0.0, share_left * noise)
 
 
 def _some(positions: Positions, memory: ClientMemory) -> Positions:

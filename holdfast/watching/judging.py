@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from .._support.counting import check_whole
 from .._support.ids import Name, named
-from .._support.threads import for_each
 from ..core import Watch, bind
 from ..errors import InputError
 from ..updates.rows import rows_of
 from ..updates.samples import sample_of
-from .crowds import Faction, Known, factions_in, map_of, shared_part
+from .crowds import Known, factions_in, map_of, shared_part
 from .evidence import chance_of_false_alarm, evidence_needed, in_common_units
 from .hearing import N_BEFORE_LOOKING, doubted_rows, had_a_say, rounds_left, silenced_rows, was_heard
 from .imitation import voice_of_group, with_certainty
@@ -229,7 +228,7 @@ class _Search(NamedTuple):
     """The outcome of a search for factions."""
 
     shared: float = 0.0  # how much clients have in common
-    known: Known | None = None  # of the first view, if it shows all clients
+    known: Known | None = None  # of the rows of all clients
     is_done: bool = False  # there were enough rounds and clients
 
 
@@ -244,45 +243,22 @@ def _searched(
     here = [memory.positions[name] for name in present]
     if memory.round < N_BEFORE_LOOKING or len(active) < N_SEARCHED:
         return memory, _Search()
-    weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
-    views = _seen(memory.views[:, active], weights[active])
+    rows = memory.rows[active]
+    weights = np.minimum(memory.heard[active], N_REMEMBERED).astype(np.float64)
+    known = Known.of(rows, weights)
+    shared = shared_part(rows, known=known)
     now, faction = np.zeros(memory.n_clients), np.zeros(memory.n_clients, np.int32)
-    for view in views:
-        for number, candidate in enumerate(view.factions, start=1):
-            members = active[candidate.members]
-            if 2 * np.isin(here, members).sum() > len(here):
-                continue
-            strength = in_common_units(candidate.strength, n_clients=len(active), shared=view.shared)
-            stronger = members[strength > now[members]]
-            now[stronger], faction[stronger] = strength, number
+    for number, candidate in enumerate(factions_in(rows, weights, known=known), start=1):
+        members = active[candidate.members]
+        if 2 * np.isin(here, members).sum() <= len(here):
+            now[members] = in_common_units(candidate.strength, n_clients=len(active), shared=shared)
+            faction[members] = number
     looks, evidence = memory.looks.copy(), memory.evidence.copy()
     looks[active] += 1
     pace = np.maximum(PACE, 1.0 / (looks[active] + 1))  # one look alone is half a look
     evidence[active] += pace * (now - evidence)[active]
     after = replace(memory, looks=looks, evidence=evidence, faction=faction)
-    shared = float(np.mean([view.shared for view in views]))
-    known = views[0].known if len(active) == memory.n_clients else None
-    return after, _Search(shared, known, is_done=True)
-
-
-class _Seen(NamedTuple):
-    """What one view shows."""
-
-    known: Known
-    shared: float
-    factions: list[Faction]
-
-    @classmethod
-    def of(cls, view: NDArray[np.object_], weights: NDArray[np.float64]) -> "_Seen":
-        known = Known.of(view, weights)
-        return cls(known, shared_part(view, known=known), factions_in(view, weights, known=known))
-
-
-def _seen(views: NDArray[np.object_], weights: NDArray[np.float64]) -> list[_Seen]:
-    """Return what each view shows. Threads take one each: few of the steps would keep several busy."""
-    seen: dict[int, _Seen] = {}
-    for_each(lambda view: seen.update({view: _Seen.of(views[view], weights)}), range(len(views)))
-    return [seen[view] for view in range(len(views))]
+    return after, _Search(shared, known if len(active) == memory.n_clients else None, is_done=True)
 
 
 def _judged(memory: ClientMemory, needed: float, active: NDArray[np.intp]) -> ClientMemory:
@@ -311,7 +287,7 @@ def _verdicts(
 ) -> Iterator[Verdict]:
     """Yield what is to be said of each client; what is known of the first view is not computed again."""
     weights = np.minimum(memory.heard, N_REMEMBERED).astype(np.float64)
-    places = map_of(memory.views[0], weights, memory.named | suspected, known=known)
+    places = map_of(memory.rows, weights, memory.named | suspected, known=known)
     for position, client in enumerate(memory.clients):
         standing: Standing = "clear"
         if memory.since[position] and expels:

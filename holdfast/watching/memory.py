@@ -1,8 +1,6 @@
 """What is remembered of each client: how it deviated from the others, on average, on a secret sample.
 
-The memory of a client is two rows of numbers, one per view, and a few counts. In the broad view every
-coordinate counts about the same, which shows an attack that is spread over many of them; in the sharp view
-large deviations count more, which shows an attack in few. Rows are whole numbers of 16 bits: their products
+The memory of a client is a row of numbers and a few counts. Rows are whole numbers of 16 bits: their products
 add up exactly, so that neither the number of threads nor the library that multiplies changes a bit.
 """
 
@@ -20,13 +18,12 @@ from .._support.threads import in_parts
 from ..kernels.deviations import Deviations
 from ..updates.rows import rows_of
 
-__all__ = ["N_HEARD", "N_VIEWS", "ClientMemory", "with_round"]
+__all__ = ["N_HEARD", "ClientMemory", "with_round"]
 
 Array = NDArray[Any]
 
-#: Deviations, in units of a coordinate's usual one, are cut off here: one value per view.
-CUTS = (1.0, 3.0)
-N_VIEWS = len(CUTS)
+#: Deviations, in units of a coordinate's usual one, are cut off here.
+CUT = 3.0
 #: No row is longer than so many times the median row of its round.
 LONGEST = 1.3
 #: For lengths of whole updates, which no number may overflow.
@@ -54,8 +51,8 @@ class ClientMemory:
     """
 
     clients: tuple[Name, ...] = ()
-    # [view, client] a row of int16. Memories share the rows of clients that were not heard in between.
-    views: NDArray[np.object_] = field(default_factory=lambda: np.empty((N_VIEWS, 0), object))
+    # [client] a row of int16. Memories share the rows of clients that were not heard in between.
+    rows: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, object))
     heard: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # participations
     last: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # round of the last one
     looks: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # searches it was in
@@ -63,7 +60,7 @@ class ClientMemory:
     faction: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # 0: in none
     since: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # named; 0: is not
     certain: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # it deviates by itself
-    squares: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, N_VIEWS)))  # mean, of rounds
+    squares: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # mean squared length of rounds
     length: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))  # mean, in median lengths
     round: int = 0
     n_open: int = 0  # rounds since the hearing
@@ -79,7 +76,7 @@ class ClientMemory:
     @property
     def n_watched(self) -> int:
         """How many coordinates of every client are remembered."""
-        return len(self.views[0, 0]) if self.n_clients else 0
+        return len(self.rows[0]) if self.n_clients else 0
 
     @cached_property
     def positions(self) -> dict[Name, int]:
@@ -104,10 +101,9 @@ class ClientMemory:
     def as_arrays(self) -> dict[str, Array]:
         """Return all of it as named arrays, which can be stored."""
         counts = np.array([getattr(self, name) for name in COUNTS], np.int64)
-        rows = self.views.ravel().tolist()
-        views = np.stack(rows).reshape(*self.views.shape, -1) if rows else np.zeros((N_VIEWS, 0, 0), np.int16)
+        rows = np.stack(self.rows.tolist()) if self.n_clients else np.zeros((0, 0), np.int16)
         rest = {name: getattr(self, name) for name in PER_CLIENT}
-        return {"clients": ids_as_bytes(self.clients), "counts": counts, "views": views, **rest}
+        return {"clients": ids_as_bytes(self.clients), "counts": counts, "rows": rows, **rest}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "ClientMemory":
@@ -117,26 +113,26 @@ class ClientMemory:
         >>> ClientMemory.from_arrays(memory.as_arrays()).clients
         (0, 1, 2, 3, 'eve')
         """
-        arrays = arrays if {"certain", "squares", "length"} & set(arrays) else _of_version_1(arrays)
+        arrays = _of_version_1(arrays) if "views" in arrays else arrays
         for name, like in cls().as_arrays().items():
             if name not in arrays:
                 raise ValueError(f"this is no memory of clients: it has no {name}")
             if arrays[name].dtype != like.dtype or arrays[name].ndim != like.ndim:
                 raise ValueError(f"this is no memory of clients: {name} has another form")
         try:
-            names, views = ids_in(arrays["clients"]), arrays["views"]
+            names = ids_in(arrays["clients"])
         except ValueError as error:
             raise ValueError(f"this is no memory of clients: {error}") from None
-        lengths = {len(names), len(set(names)), views.shape[1], *(len(arrays[name]) for name in PER_CLIENT)}
-        if len(lengths) > 1 or len(views) != N_VIEWS or len(arrays["counts"]) != len(COUNTS):
+        lengths = {len(names), len(set(names)), *(len(arrays[name]) for name in ("rows", *PER_CLIENT))}
+        if len(lengths) > 1 or len(arrays["counts"]) != len(COUNTS):
             raise ValueError("this is no memory of clients: its parts do not fit")
         are_finite = all(np.isfinite(arrays[name]).all() for name in ("evidence", "squares", "length"))
-        if (arrays["heard"] < 0).any() or not are_finite or arrays["squares"].shape[1] != N_VIEWS:
+        if (arrays["heard"] < 0).any() or not are_finite:
             raise ValueError("this is no memory of clients: it holds impossible numbers")
         counts = dict(zip(COUNTS, arrays["counts"].tolist(), strict=True))
-        rows = np.empty(views.shape[:2], object)
-        for place in np.ndindex(rows.shape):
-            rows[place] = views[place].copy()  # so that each can be forgotten by itself
+        rows = np.empty(len(names), object)
+        for position, row in enumerate(arrays["rows"]):
+            rows[position] = row.copy()  # so that each can be forgotten by itself
         rest: dict[str, Any] = {name: arrays[name] for name in PER_CLIENT}
         return cls(names, rows, **rest, **counts)
 
@@ -148,14 +144,14 @@ class ClientMemory:
         n_new = len(new)
 
         def longer(values: Any) -> Any:
-            return np.concatenate([values, np.zeros((n_new, *values.shape[1:]), values.dtype)])
+            return np.concatenate([values, np.zeros(n_new, values.dtype)])
 
-        views = np.empty((N_VIEWS, n_new), object)
-        views.fill(np.zeros(dim, np.int16))
+        rows = np.empty(n_new, object)
+        rows.fill(np.zeros(dim, np.int16))
         return replace(
             self,
             clients=(*self.clients, *new),
-            views=np.concatenate([self.views, views], axis=1),
+            rows=np.concatenate([self.rows, rows]),
             **{name: longer(getattr(self, name)) for name in PER_CLIENT},
         )
 
@@ -173,7 +169,7 @@ class ClientMemory:
         stay = np.sort(np.argsort(-last, kind="stable")[: max(most, len(here))])
         kept = {name: getattr(self, name)[stay] for name in PER_CLIENT}
         names = tuple(self.clients[position] for position in stay)
-        return replace(self, clients=names, views=self.views[:, stay], **kept)
+        return replace(self, clients=names, rows=self.rows[stay], **kept)
 
 
 #: What has one entry per client, and what is one number.
@@ -182,11 +178,13 @@ PER_CLIENT = ("heard", "last", "looks", "evidence", "faction", "since", "certain
 
 
 def _of_version_1(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Add what version 0.3 did not remember: clients that it expelled stay expelled."""
-    if not {"views", "since"} <= set(arrays) or arrays["views"].ndim != 3:
+    """Convert a memory of version 0.3, which had two views of a client; whom it expelled stays expelled."""
+    if arrays["views"].ndim != 3 or len(arrays["views"]) != 2 or "since" not in arrays:
         return arrays  # and be refused
-    squares = (arrays["views"].astype(np.float64) ** 2).sum(axis=2).T
-    return {**arrays, "certain": arrays["since"] > 0, "squares": squares, "length": np.ones(len(squares))}
+    rows = arrays["views"][1]
+    squares = (rows.astype(np.float64) ** 2).sum(axis=1)
+    new = {"rows": rows, "certain": arrays["since"] > 0, "squares": squares, "length": np.ones(len(rows))}
+    return {**arrays, **new}
 
 
 def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> ClientMemory:
@@ -196,7 +194,7 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     coordinate's median deviation.
 
     >>> sent = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1], [0, 0]], dtype=np.float32)
-    >>> with_round(ClientMemory(), sent, list("abcde")).views[0, 0]
+    >>> with_round(ClientMemory(), sent, list("abcde")).rows[0]
     array([8192,    0], dtype=int16)
     """
     memory = replace(memory.with_clients(clients, values.shape[1]), round=memory.round + 1)
@@ -209,22 +207,19 @@ def with_round(memory: ClientMemory, values: Array, clients: Sequence[Name]) -> 
     last[where] = memory.round
     paces = 1.0 / np.minimum(heard[where], N_REMEMBERED)
     deviations = _deviations(_bounded(values), crowd)
-    views = memory.views.copy()  # of where the rows are, not of the rows
-    squares, length = memory.squares.copy(), memory.length.copy()
-    *limited, whole = deviations.lengths(cuts=(*CUTS, HARDLY_CUT))
+    lengths, whole = deviations.lengths(cuts=(CUT, HARDLY_CUT))
+    rows, squares, length = memory.rows.copy(), memory.squares.copy(), memory.length.copy()
     median = float(np.median(whole[crowd]))
     relative = np.minimum(whole, MOST_LENGTHS * median) / median if median > 0 else np.ones(len(whole))
     length[where] += paces * (relative - length[where])
-    for number, (view, cut, lengths) in enumerate(zip(views, CUTS, limited, strict=True)):
-        longest = LONGEST * float(np.median(lengths[crowd]))
-        factors = ONE * np.minimum(1.0, longest / np.maximum(lengths, 1e-300))
-        of_round = (ONE * np.minimum(lengths, longest)) ** 2
-        squares[where, number] += paces * (of_round - squares[where, number])
-        for position, row in zip(
-            where, deviations.blended(view[where], cut=cut, factors=factors, paces=paces), strict=True
-        ):
-            view[position] = row
-    return replace(memory, views=views, squares=squares, length=length, heard=heard, last=last)
+
+    longest = LONGEST * float(np.median(lengths[crowd]))
+    squares[where] += paces * ((ONE * np.minimum(lengths, longest)) ** 2 - squares[where])
+    factors = ONE * np.minimum(1.0, longest / np.maximum(lengths, 1e-300))
+    blended = deviations.blended([*rows[where]], cut=CUT, factors=factors, paces=paces)
+    for position, row in zip(where, blended, strict=True):
+        rows[position] = row
+    return replace(memory, rows=rows, squares=squares, length=length, heard=heard, last=last)
 
 
 def _bounded(values: Array) -> NDArray[np.float32]:

@@ -18,7 +18,7 @@ class Federation:
         self.rng = np.random.default_rng(seed)
         self.push = np.sign(self.rng.normal(size=dim)) * 0.8
         ways = np.random.default_rng([seed, 1])
-        self.ways = {client: 0.6 * ways.normal(size=dim) for client in (*honest, *attackers)}
+        self.ways = {client: 0.3 * ways.normal(size=dim) for client in (*honest, *attackers)}
         self.rule, self.watch = trimmed_mean(alpha=0.3), factions() if watch else None
         self.model, self.state, self.number = np.zeros(dim), None, 0
         with open_ledger(path) as ledger:

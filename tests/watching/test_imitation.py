@@ -50,7 +50,8 @@ def test_all_who_count_as_one_have_at_most_one_voice_a_round():
 
 
 def test_every_member_of_the_group_has_the_voice_in_turn():
-    federation = Federation(n=30, dim=1000, n_plotters=5, push=2.6)  # which leaves little of their own ways
+    federation = Federation(n=30, dim=1000, n_plotters=5)
+    federation.own[:5] = 0  # no ways of their own
     memory = told((federation.updates(), list(range(30))) for _ in range(8))[-1].state
     group, everybody = set(np.flatnonzero(memory.counts_as_one).tolist()), np.arange(30)
     assert len(group) == 5

@@ -241,7 +241,7 @@ def test_those_found_before_anything_is_applied_take_nothing_back():
     ("hearing", "n_before", "n_rewound"), [(2, 0, 0), (2, 1, 0), (2, 2, 1), (0, 0, 0), (0, 1, 1)]
 )
 def test_newcomers_who_never_had_a_say_take_nothing_back(hearing, n_before, n_rewound):
-    federation = Federation(n=30, dim=2000, n_plotters=6, push=3.0)
+    federation = Federation(n=30, dim=2000, n_plotters=6, push=6.0)
     plotters, federation.plotters = federation.plotters, ()
     others = [(federation.updates(range(6, 30)), list(range(6, 30))) for _ in range(5)]
     rounds = others + all_clients(federation, n_before)
@@ -329,8 +329,8 @@ def test_a_sample_is_drawn_once_from_the_operators_seed():
     rounds = all_clients(federation, 2)
     states = [told(rounds, factions(sample=64), seed=seed)[-1].state for seed in (1, 1, 2)]
     assert states[0].seed == states[1].seed != states[2].seed
-    assert states[0].views[0, 0].size == 64
-    np.testing.assert_array_equal(states[0].views[0, 0], states[1].views[0, 0])
+    assert states[0].rows[0].size == 64
+    np.testing.assert_array_equal(states[0].rows[0], states[1].rows[0])
 
 
 def test_an_attack_on_few_coordinates_is_seen_too():

@@ -8,11 +8,10 @@ import pytest
 
 from holdfast.watching.memory import (
     COUNTS,
-    CUTS,
+    CUT,
     LONGEST,
     N_HEARD,
     N_REMEMBERED,
-    N_VIEWS,
     ONE,
     PER_CLIENT,
     ClientMemory,
@@ -22,9 +21,12 @@ from holdfast.watching.memory import (
 from .federation import Federation
 
 
-def remembered(rounds, dim):
-    """Return each client's mean of cut and shortened deviations, in plain NumPy: the twin of with_round."""
-    means, heard = {}, {}
+def remembered(rounds):
+    """Compute each client's mean deviation, cut and shortened, and the means of its squared and whole lengths.
+
+    The twin of with_round, in plain NumPy.
+    """
+    means, squares, lengths, heard = {}, {}, {}, {}
     for sent, clients, expelled in rounds:
         values = sent.astype(np.float64)
         crowd = np.array([client not in expelled for client in clients])
@@ -35,14 +37,18 @@ def remembered(rounds, dim):
         for row, client in enumerate(clients):
             heard[client] = heard.get(client, 0) + 1
             pace = 1 / min(heard[client], N_REMEMBERED)
-            before = means.get(client, np.zeros((N_VIEWS, dim)))
-            now = []
-            for cut in CUTS:
-                deviations = np.clip((values - middle) / unit, -cut, cut)
-                lengths = np.linalg.norm(deviations, axis=1)
-                now.append(deviations[row] * min(1, LONGEST * np.median(lengths[crowd]) / lengths[row]))
-            means[client] = before + pace * (np.array(now) - before)
-    return means
+            whole = np.linalg.norm((values - middle) / unit, axis=1)
+            deviations = np.clip((values - middle) / unit, -CUT, CUT)
+            cut = np.linalg.norm(deviations, axis=1)
+            now = deviations[row] * min(1, LONGEST * np.median(cut[crowd]) / cut[row])
+            for mean, value in (
+                (means, now),
+                (squares, now @ now),
+                (lengths, whole[row] / np.median(whole[crowd])),
+            ):
+                before = mean.get(client, np.zeros(np.shape(value)))
+                mean[client] = before + pace * (value - before)
+    return means, squares, lengths
 
 
 def after(rounds):
@@ -61,12 +67,13 @@ def test_the_memory_of_a_client_is_its_mean_deviation():
         sent = federation.updates(clients)
         sent[0] *= 40  # whoever shouts is not heard more
         rounds.append((sent, clients, {3, 7} if number > 12 else set()))
-    memory, means = after(rounds), remembered(rounds, 60)
+    memory, (means, squares, lengths) = after(rounds), remembered(rounds)
     assert set(memory.clients) == set(means)
     for position, client in enumerate(memory.clients):
-        for view in range(N_VIEWS):
-            # Rounded to a whole number in every round: errors of a half, which fade.
-            np.testing.assert_allclose(memory.views[view, position], ONE * means[client][view], atol=4)
+        # Rounded to a whole number in every round: errors of a half, which fade.
+        np.testing.assert_allclose(memory.rows[position], ONE * means[client], atol=4)
+        np.testing.assert_allclose(memory.squares[position], ONE**2 * squares[client], rtol=1e-5)
+        np.testing.assert_allclose(memory.length[position], lengths[client], rtol=1e-5)
     assert memory.round == 25
     assert memory.heard.sum() == sum(len(clients) for _, clients, _ in rounds)
 
@@ -79,15 +86,15 @@ def test_an_older_memory_stays_as_it_was(last):
     later = with_round(before, federation.updates([1, 2, 3, 4, 5, 6]), [1, 2, 3, 4, 5, last])
     for name, values in before.as_arrays().items():
         np.testing.assert_array_equal(values, stored[name])
-    assert later.views[0, 0] is before.views[0, 0]  # of a client that was not heard
-    assert not np.array_equal(later.views[0, 1], before.views[0, 1])
+    assert later.rows[0] is before.rows[0]  # of a client that was not heard
+    assert not np.array_equal(later.rows[1], before.rows[1])
 
 
 @pytest.mark.parametrize("scale", [2.0**-40, 2.0**40])
 def test_the_scale_of_all_updates_changes_no_bit_if_it_is_a_power_of_two(scale):
     rounds = [(Federation(dim=50).updates(), list(range(30)), set())]
     scaled = [(sent * np.float32(scale), clients, expelled) for sent, clients, expelled in rounds]
-    assert after(rounds).as_arrays()["views"].tobytes() == after(scaled).as_arrays()["views"].tobytes()
+    assert after(rounds).as_arrays()["rows"].tobytes() == after(scaled).as_arrays()["rows"].tobytes()
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(3.3e-5, 0), (1, 5.5), (0.7, -30)])
@@ -98,7 +105,7 @@ def test_any_scale_and_what_all_have_in_common_change_next_to_nothing(scale, shi
         after([(values.astype(np.float32), list(range(30)), set())])
         for values in (sent, scale * sent + common)
     )
-    difference = one.as_arrays()["views"].astype(int) - other.as_arrays()["views"]
+    difference = one.as_arrays()["rows"].astype(int) - other.as_arrays()["rows"]
     assert np.abs(difference).max() <= 2  # of 8192
 
 
@@ -118,23 +125,23 @@ def test_whatever_is_sent_is_remembered_within_bounds(kind):
     else:
         sent[:] = {"zero": 0, "equal": 7}[kind]
     memory = after([(sent, list(range(9)), set())] * 3)
-    assert np.abs(memory.as_arrays()["views"].astype(int)).max() <= max(CUTS) * ONE
+    assert np.abs(memory.as_arrays()["rows"].astype(int)).max() <= CUT * ONE
     assert (memory.heard == 3).all()
 
 
 def test_doubles_beyond_all_floats_count_as_very_large():
     sent = Federation(n=9, dim=20).updates().astype(np.float64)
     sent[0, 0] = 1e300
-    views = after([(sent, list(range(9)), set())]).as_arrays()["views"]
+    views = after([(sent, list(range(9)), set())]).as_arrays()["rows"]
     sent[0, 0] = 1e30
-    np.testing.assert_array_equal(views, after([(sent, list(range(9)), set())]).as_arrays()["views"])
+    np.testing.assert_array_equal(views, after([(sent, list(range(9)), set())]).as_arrays()["rows"])
 
 
 def test_in_a_round_of_very_few_nobody_is_heard():
     few = N_HEARD - 1
     memory = after([(Federation(n=few, dim=5).updates(), list(range(few)), set())])
     assert (memory.round, memory.n_clients, memory.heard.sum()) == (1, few, 0)
-    assert not memory.as_arrays()["views"].any()
+    assert not memory.as_arrays()["rows"].any()
 
 
 def test_the_expelled_have_no_say_in_what_is_usual():
@@ -143,7 +150,7 @@ def test_the_expelled_have_no_say_in_what_is_usual():
     loud[:8], loud[8:] = sent[:8], 1e3
     quiet, noisy = (after([(values, list(range(12)), {8, 9, 10, 11})]) for values in (sent, loud))
     for position in range(8):
-        np.testing.assert_array_equal(quiet.views[0, position], noisy.views[0, position])
+        np.testing.assert_array_equal(quiet.rows[position], noisy.rows[position])
 
 
 def test_those_not_heard_for_longest_are_forgotten_first_and_nobody_who_is_present():
@@ -167,7 +174,7 @@ def test_ten_thousand_new_ids_take_no_more_room_than_those_that_are_kept():
         clients = [f"{start + i}" for i in range(500)]
         memory = with_round(memory, federation.updates(), clients).limited(700, clients)
     assert memory.n_clients == 700
-    assert memory.as_arrays()["views"].shape == (N_VIEWS, 700, 8)
+    assert memory.as_arrays()["rows"].shape == (700, 8)
 
 
 IDS = [0, 10**30, "x" * 10_000, "\ud800 lone", "é", -3]
@@ -187,7 +194,7 @@ def test_a_memory_comes_back_from_its_arrays():
         np.testing.assert_array_equal(values, arrays[name])
     sent = Federation(n=6, dim=9, seed=1).updates()
     onward = [with_round(one, sent, IDS).as_arrays() for one in (memory, ClientMemory.from_arrays(arrays))]
-    np.testing.assert_array_equal(onward[0]["views"], onward[1]["views"])
+    np.testing.assert_array_equal(onward[0]["rows"], onward[1]["rows"])
 
 
 def test_an_empty_memory_comes_back_too():
@@ -199,14 +206,13 @@ def text(value):
 
 
 DAMAGED = {
-    **{f"no {name}": {name: None} for name in ("clients", "counts", "views", *PER_CLIENT)},
-    **{f"{name} is short": {name: stored()[name][:-1]} for name in ("counts", "views", *PER_CLIENT)},
-    **{f"{name} is one number": {name: np.array(1)} for name in ("clients", "counts", "views", *PER_CLIENT)},
-    **{f"{name} is text": {name: np.array(["a"] * 6)} for name in ("counts", "views", *PER_CLIENT)},
-    "too few clients": {"views": stored()["views"][:, :-1]},
-    "views in float": {"views": stored()["views"].astype(np.float64)},
-    "flat views": {"views": stored()["views"].ravel()},
-    "one more view": {"views": np.concatenate([stored()["views"], stored()["views"][:1]])},
+    **{f"no {name}": {name: None} for name in ("clients", "counts", "rows", *PER_CLIENT)},
+    **{f"{name} is short": {name: stored()[name][:-1]} for name in ("counts", "rows", *PER_CLIENT)},
+    **{f"{name} is one number": {name: np.array(1)} for name in ("clients", "counts", "rows", *PER_CLIENT)},
+    **{f"{name} is text": {name: np.array(["a"] * 6)} for name in ("counts", "rows", *PER_CLIENT)},
+    "rows in float": {"rows": stored()["rows"].astype(np.float64)},
+    "flat rows": {"rows": stored()["rows"].ravel()},
+    "one more view": {"views": np.stack([stored()["rows"]] * 3)},
     "evidence that is none": {"evidence": np.array([0, 0, 0, 0, 0, np.nan])},
     "heard less than never": {"heard": np.array([-1, 0, 0, 0, 0, 0], np.int32)},
     "counts in float": {"counts": stored()["counts"].astype(np.float64)},
@@ -230,16 +236,20 @@ def test_damaged_arrays_are_no_memory(damage):
 
 
 def test_everything_remembered_is_stored():
-    assert set(stored()) == {"clients", "views", "counts", *PER_CLIENT}
+    assert set(stored()) == {"clients", "rows", "counts", *PER_CLIENT}
     fields = set(ClientMemory.__dataclass_fields__)
-    assert fields == {"clients", "views", *COUNTS, *PER_CLIENT}
+    assert fields == {"clients", "rows", *COUNTS, *PER_CLIENT}
 
 
 def test_the_memory_of_version_0_3_is_read_and_its_expelled_clients_stay_so():
     arrays = stored()
-    arrays["since"] = np.array([4, *[0] * (len(arrays["since"]) - 1)], np.int32)
+    rows = arrays.pop("rows")
+    arrays |= {
+        "views": np.stack([rows // 2, rows]),
+        "since": np.array([4, *[0] * (len(rows) - 1)], np.int32),
+    }
     del arrays["certain"], arrays["squares"], arrays["length"]
     memory = ClientMemory.from_arrays(arrays)
     assert memory.expelled.tolist() == [True] + [False] * (memory.n_clients - 1)
-    assert memory.squares.shape == (memory.n_clients, N_VIEWS)
-    assert (memory.squares[:, 0] == (arrays["views"][0].astype(float) ** 2).sum(axis=1)).all()
+    np.testing.assert_array_equal(np.stack(memory.rows.tolist()), rows)
+    np.testing.assert_array_equal(memory.squares, (rows.astype(float) ** 2).sum(axis=1))

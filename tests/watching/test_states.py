@@ -73,7 +73,7 @@ def test_nothing_remembered_is_nothing_stored():
     assert (empty.watch, empty.start, empty.rule) == (None, None, None)
 
 
-@pytest.mark.parametrize("part", ["watch.views", "watch.clients", "watch.counts", "watch.evidence"])
+@pytest.mark.parametrize("part", ["watch.rows", "watch.clients", "watch.counts", "watch.evidence"])
 def test_half_a_memory_is_none(part):
     arrays = memory_arrays(median, trained(2, lambda memory: memory)[1])
     with pytest.raises(ValueError, match="no memory of clients"):
