@@ -186,7 +186,7 @@ def test_a_damaged_memory_or_one_that_does_not_fit_is_an_error(tmp_path):
     )
     with pytest.raises(DataError, match="does not fit: this is no memory of clients"):
         aggregate_files(clients, fedavg, base=at, state=state, **files)
-    many = ClientMemory().with_clients(range(400), 16_384)
+    many = ClientMemory().with_clients(range(800), 16_384)
     save_memory(state, fedavg, Memory(watch=many))
     with pytest.raises(InputError, match=r"the memories of all clients take 27MB, .* allow at least \d+MB"):
         aggregate_files(clients, fedavg, base=at, state=state, memory="350MB", **files)

@@ -11,14 +11,13 @@ START = 1_763_400_000.0
 
 
 class Federation:
-    """Ten clients with ways of their own, three of whom push together, under a rule and a watch: every round is a real one."""
+    """Ten clients, three of whom push together, under a rule and a watch: every round is a real one."""
 
     def __init__(self, path, *, attackers=ATTACKERS, honest=HONEST, watch=True, dim=600, seed=0, **facts):
         self.path, self.attackers, self.honest = path, attackers, honest
         self.rng = np.random.default_rng(seed)
-        self.push = np.sign(self.rng.normal(size=dim)) * 0.8
-        ways = np.random.default_rng([seed, 1])
-        self.ways = {client: 0.3 * ways.normal(size=dim) for client in (*honest, *attackers)}
+        self.push = np.sign(self.rng.normal(size=dim)) * 0.9
+        self.ways = {}
         self.rule, self.watch = trimmed_mean(alpha=0.3), factions() if watch else None
         self.model, self.state, self.number = np.zeros(dim), None, 0
         with open_ledger(path) as ledger:
@@ -41,5 +40,7 @@ class Federation:
                 )  # fmt: skip
 
     def _update(self, client):
-        own = self.ways[client] + self.rng.normal(size=self.model.shape)
+        seed = int.from_bytes(client.encode()[:3], "big")
+        way = self.ways.setdefault(client, 0.2 * np.random.default_rng(seed).normal(size=self.model.shape))
+        own = way + self.rng.normal(size=self.model.shape)
         return own + self.push * (client in self.attackers)

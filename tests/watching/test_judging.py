@@ -241,12 +241,12 @@ def test_those_found_before_anything_is_applied_take_nothing_back():
     ("hearing", "n_before", "n_rewound"), [(2, 0, 0), (2, 1, 0), (2, 2, 1), (0, 0, 0), (0, 1, 1)]
 )
 def test_newcomers_who_never_had_a_say_take_nothing_back(hearing, n_before, n_rewound):
-    federation = Federation(n=30, dim=2000, n_plotters=6, push=6.0)
+    federation = Federation(n=30, dim=8000, n_plotters=6, push=3.0)
     plotters, federation.plotters = federation.plotters, ()
     others = [(federation.updates(range(6, 30)), list(range(6, 30))) for _ in range(5)]
     rounds = others + all_clients(federation, n_before)
     federation.plotters = plotters
-    watch = factions(hearing=hearing, false_alarms=0.9)  # who comes to plot is expelled at once
+    watch = factions(hearing=hearing, false_alarms=0.99)  # who comes to plot is expelled at once
     said = told(rounds + all_clients(federation, 1), watch)
     assert named(said[-1]) == set(plotters)
     assert not any(named(watched) for watched in said[:-1])

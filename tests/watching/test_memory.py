@@ -22,10 +22,7 @@ from .federation import Federation
 
 
 def remembered(rounds):
-    """Compute each client's mean deviation, cut and shortened, and the means of its squared and whole lengths.
-
-    The twin of with_round, in plain NumPy.
-    """
+    """Compute each client's mean deviation and lengths in plain NumPy: the twin of with_round."""
     means, squares, lengths, heard = {}, {}, {}, {}
     for sent, clients, expelled in rounds:
         values = sent.astype(np.float64)
@@ -212,7 +209,6 @@ DAMAGED = {
     **{f"{name} is text": {name: np.array(["a"] * 6)} for name in ("counts", "rows", *PER_CLIENT)},
     "rows in float": {"rows": stored()["rows"].astype(np.float64)},
     "flat rows": {"rows": stored()["rows"].ravel()},
-    "one more view": {"views": np.stack([stored()["rows"]] * 3)},
     "evidence that is none": {"evidence": np.array([0, 0, 0, 0, 0, np.nan])},
     "heard less than never": {"heard": np.array([-1, 0, 0, 0, 0, 0], np.int32)},
     "counts in float": {"counts": stored()["counts"].astype(np.float64)},
