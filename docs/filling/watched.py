@@ -89,7 +89,7 @@ def minorities_text(experiment: dict[str, Any]) -> str:
 
 
 def false_alarms_text() -> str:
-    """Count the trainings of honest clients in which the watch would have named anybody, by split and size."""
+    """Count the trainings of honest clients in which the watch would have named anybody."""
     trainings = [training for training in _honest_trainings() if training["behind"] == "fedavg"]
     sizes = sorted({training["n_clients"] for training in trainings})
     rows = [["split", *(f"{size} clients" for size in sizes)], ["---"] * (1 + len(sizes))]
@@ -102,7 +102,7 @@ def false_alarms_text() -> str:
 
 
 def false_alarms_by_rule_text() -> str:
-    """Count the same behind each rule, by task, and the trainings in which anybody would have been expelled."""
+    """Count the same behind each rule, and the trainings in which anybody would have been expelled."""
     trainings = _honest_trainings()
     tasks = list(dict.fromkeys(training["task"] for training in trainings if training["behind"] != "fedavg"))
     rows = [["behind", *tasks, "all", "of these, somebody expelled"], ["---", *["---:"] * (len(tasks) + 2)]]

@@ -58,14 +58,14 @@ class Known(NamedTuple):
     points: NDArray[np.float64]  # see main_points
 
     @classmethod
-    def of(cls, view: IntegerRows, weights: NDArray[np.float64]) -> "Known":
+    def of(cls, rows: IntegerRows, weights: NDArray[np.float64]) -> "Known":
         """Return what is known of these rows."""
-        gram = sample_products(view)
-        return cls(gram, main_points(view, weights, gram=gram))
+        gram = sample_products(rows)
+        return cls(gram, main_points(rows, weights, gram=gram))
 
 
 def factions_in(
-    view: IntegerRows, weights: NDArray[np.float64], *, known: Known | None = None
+    rows: IntegerRows, weights: NDArray[np.float64], *, known: Known | None = None
 ) -> list[Faction]:
     """Return the factions among these rows, found one after the other, the rest being searched again.
 
@@ -78,9 +78,9 @@ def factions_in(
     >>> [faction.members.tolist() for faction in found]
     [[0, 1, 2, 3, 4, 5, 6, 7]]
     """
-    n, left = len(view), np.arange(len(view))
+    n, left = len(rows), np.arange(len(rows))
     least = max(LEAST, round(LEAST_SHARE * n))
-    gram, points = known or Known.of(view, weights)
+    gram, points = known or Known.of(rows, weights)
     found: list[Faction] = []
     while len(found) < N_FACTIONS and len(left) >= N_SEARCHED:
         split = best_split(points, least=least)
@@ -90,23 +90,23 @@ def factions_in(
             break
         found.append(Faction(left[split.outside], strength))
         left = rest
-        inner = gram[np.ix_(left, left)] if len(gram) == n else sample_products(view[left])
-        points = main_points(view[left], weights[left], gram=inner)
+        inner = gram[np.ix_(left, left)] if len(gram) == n else sample_products(rows[left])
+        points = main_points(rows[left], weights[left], gram=inner)
     return found
 
 
-def sample_products(view: IntegerRows) -> NDArray[np.float64]:
+def sample_products(rows: IntegerRows) -> NDArray[np.float64]:
     """Return the products of all pairs of rows; of many rows, those of an even sample.
 
     >>> sample_products(np.array([[1, 2], [3, 4]], dtype=np.int16))
     array([[ 5., 11.],
            [11., 25.]])
     """
-    return integers.gram(view[_sample(len(view))])
+    return integers.gram(rows[_sample(len(rows))])
 
 
 def main_points(
-    view: IntegerRows, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
+    rows: IntegerRows, weights: NDArray[np.float64], *, gram: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Return every row along the main directions of all, of which each row counts by its weight.
 
@@ -116,22 +116,22 @@ def main_points(
     >>> np.abs(main_points(rows, np.ones(4)).round().ravel())
     array([9., 9., 8., 8.])
     """
-    n, some = len(view), _sample(len(view))
-    rows, roots = view[some], np.sqrt(weights[some])
+    n, some = len(rows), _sample(len(rows))
+    sampled, roots = rows[some], np.sqrt(weights[some])
     share = weights[some] / max(weights[some].sum(), 1.0)  # nobody at all was heard in rounds of very few
-    gram = centred(sample_products(view) if gram is None else gram, share) * roots[:, None] * roots
+    gram = centred(sample_products(rows) if gram is None else gram, share) * roots[:, None] * roots
     k = min(N_DIRECTIONS, max(1, n // PER_DIRECTION), len(some))
     directions = leading_directions(gram, k) * roots[:, None]
     directions -= directions.sum(axis=0) * share[:, None]
     # Whole numbers again, so that what follows adds up exactly.
     factors, _ = integers.rounded(directions.T)
-    steps, squares = integers.rounded(integers.weighted_sums(factors, rows))
-    points = integers.products(view, steps) / np.sqrt(np.where(squares > 0, squares, 1.0))
+    steps, squares = integers.rounded(integers.weighted_sums(factors, sampled))
+    points = integers.products(rows, steps) / np.sqrt(np.where(squares > 0, squares, 1.0))
     return np.asarray(points - np.einsum("i,ij->j", share, points[some]))
 
 
 def map_of(
-    view: IntegerRows,
+    rows: IntegerRows,
     weights: NDArray[np.float64],
     outside: NDArray[np.bool_],
     *,
@@ -148,9 +148,9 @@ def map_of(
     >>> bool((places[:5, 0] > 6).all() and (places[5:, 0] < 4).all())
     True
     """
-    if len(view) < 3:
-        return np.zeros((len(view), 2))
-    points = main_points(view, weights) if known is None else known.points
+    if len(rows) < 3:
+        return np.zeros((len(rows), 2))
+    points = main_points(rows, weights) if known is None else known.points
     crowd = points[~outside] if (~outside).sum() > 1 else points
     centred = points - crowd.mean(axis=0)
     off = np.eye(points.shape[1])[0]
@@ -168,7 +168,7 @@ def map_of(
     )
 
 
-def shared_part(view: IntegerRows, *, known: Known | None = None) -> float:
+def shared_part(rows: IntegerRows, *, known: Known | None = None) -> float:
     """Return how much of a client's deviation lies in directions that others share: the median client's.
 
     It is small where clients differ each in its own way, and large where they differ in few ways, such as
@@ -181,7 +181,7 @@ def shared_part(view: IntegerRows, *, known: Known | None = None) -> float:
     >>> round(shared_part((kinds @ rng.normal(size=(3, 300)) + own / 2).astype(np.int16)), 1)
     0.9
     """
-    products = sample_products(view) if known is None else known.gram
+    products = sample_products(rows) if known is None else known.gram
     n = len(products)
     gram, explained = centred(products, np.full(n, 1 / n)), np.zeros(n)
     n_shared = min(N_SHARED, max(1, n // PER_DIRECTION))  # as many as few clients can have in common
