@@ -105,7 +105,7 @@ def rotate(
 
     >>> attack, honest = np.full((1, 4), 7.0), np.zeros((1, 4))
     >>> [rotate(attack, n_parts=2, rehearsal=honest, round=number).tolist() for number in (1, 2)]
-    [[[14.0, 0.0, 14.0, 0.0]], [[0.0, 14.0, 0.0, 14.0]]]
+    [[[0.0, 0.0, 14.0, 14.0]], [[14.0, 14.0, 0.0, 0.0]]]
     """
     check_whole("n_parts, the number of parts of the coordinates,", n_parts, at_least=1)
     check_whole("secret, the number that attackers share,", secret, at_least=0)
