@@ -63,6 +63,7 @@ ATTACKS = {
     "full-information": r"\tilde{x}_i = h_i + s\, d_i, \quad s = \text{the strength with the most progress and no suspicion}",
     "gaussian": r"\tilde{x}_i \sim N(0, \sigma^2 I)",
     "iba": r"x' = \mathrm{clip}(x + \varepsilon\, G(x)), \quad \min_G \ \mathrm{CE}(w, x', t)",
+    "in-turn": r"\tilde{x}_i = h_i + d_i\, 1[\, i + t \equiv 0 \bmod p \,] \quad \text{in round } t",
     "inner-product": r"\tilde{x}_i = -\epsilon\, \mu_h",
     "mimic": r"\tilde{x}_i = h_{\mathrm{victim}} + d_i",
     "neurotoxin": r"\tilde{x}_{ij} = x_{ij} \ \text{ where } |u_j^{\mathrm{last}}| \text{ is among the smallest}, \quad \text{else } 0",
@@ -70,6 +71,7 @@ ATTACKS = {
     "poisoned-fl": r"\tilde{x}_i = c\, \|u^{\mathrm{last}}\|\, v \odot s, \quad s \in \{-1, 1\}^d \text{ the same in all rounds}",
     "ramp": r"\tilde{x}_i = h_i + \min\left(1, \frac{t}{T}\right) d_i \quad \text{in round } t",
     "replacement": r"\tilde{x}_i = \gamma\, x_i",
+    "rotate": r"\tilde{x}_{ij} = h_{ij} + c\, d_{ij}\, 1[\, \pi(j) \equiv t \bmod p \,] \quad \text{in round } t, \quad \pi = \text{a secret order}",
     "sign-flip": r"\tilde{x}_i = -c\, x_i",
     "split": r"\tilde{x}_{ij} = h_{ij} + c\, d_{ij}\, 1[\, j \equiv i \bmod p \,]",
 }

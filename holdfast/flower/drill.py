@@ -55,7 +55,9 @@ class Drill:
                 if craft.needs(need)
             ]
             beyond = [
-                field for field in ("train", "colludes", "exposure", "whitewashes") if getattr(attack, field)
+                field
+                for field in ("train", "colludes", "exposure", "whitewashes", "masks")
+                if getattr(attack, field)
             ]
             if unseen or beyond:
                 raise InputError(

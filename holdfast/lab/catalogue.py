@@ -36,7 +36,11 @@ CONDUCT = {
     "sleeper": "Attackers are honest for some rounds, by default half of the training, before they attack.",
     "on-off": "Attackers attack in every second round, or more rarely, and are honest in between.",
     "whitewash": "Attackers whom the server expels come back under new ids.",
+    "mask": "Half of the attackers label poisoned examples correctly, and hide the others' backdoor.",
 }
+
+#: Where such a part was published.
+PAPERS = {"mask": "https://arxiv.org/abs/2508.15541"}
 
 #: What there is among attacks and among defences.
 ATTACK_GROUPS: Mapping[str, str] = {
@@ -147,7 +151,8 @@ def _attacks() -> Iterator[Choice]:
         if name in CONDUCT:
             numbers = [field for field in ATTACKS[name] if field in NUMBERS["attack"]]
             own = [{field: getattr(attack, field) for field in numbers} for attack in attacks]
-            yield Choice(name, CONDUCT[name], _shared(own), group=ATTACK_GROUPS["conduct"])
+            paper = PAPERS.get(name, "")
+            yield Choice(name, CONDUCT[name], _shared(own), paper=paper, group=ATTACK_GROUPS["conduct"])
         else:
             first, settings = by_task[0][0].function, _shared(map(_named_settings, by_task))
             way = "hiding" if first.__module__ == hiding.__name__ else "crafts"

@@ -124,6 +124,9 @@ class Attack:
     sleeps: int = field(default=0, metadata={"before": 0})  # honest rounds before the first attack
     period: int = field(default=1, metadata={"before": 1})  # attack only in every period-th round
     whitewashes: bool = field(default=False, metadata={"before": False})  # once expelled, take a new id
+    # The second half of the attackers label their poisoned examples correctly. That hides the backdoor of the
+    # first half until the server expels the second.
+    masks: bool = field(default=False, metadata={"before": False})
 
     def __post_init__(self) -> None:
         """Put the functions into their roles, and refuse numbers outside their range."""

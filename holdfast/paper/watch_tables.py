@@ -13,10 +13,13 @@ MINORITIES = ("digits-minority", "spambase-minority", "twitter-minority")
 HIDING = (
     "sleeper",
     "on-off",
+    "in-turn",
     "ramp",
     "dilute",
     "decorrelate",
     "split",
+    "rotate",
+    "mask",
     "mimic",
     "whitewash",
     "collude",

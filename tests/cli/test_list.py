@@ -55,7 +55,7 @@ def test_every_attack_that_is_listed_can_be_run():
 
 def test_what_attackers_do_without_a_function_is_listed_with_its_numbers():
     settings = {entry["name"]: entry["settings"] for entry in list_choices("attacks")}
-    assert settings["collude"] == settings["whitewash"] == {}
+    assert settings["collude"] == settings["whitewash"] == settings["mask"] == {}
     assert settings["sleeper"] == {"sleeps": BY_TASK}
     assert settings["on-off"] == {"period": 2}
     assert settings["ramp"] == {"ramp.until": BY_TASK}
@@ -133,7 +133,7 @@ def test_the_details_of_several_names_are_shown_in_their_order_joined_or_not():
     [
         (
             ("attacks", "edgecase"),
-            "'edgecase'; did you mean 'edge-case'? 'holdfast list attacks' shows all 39\n",
+            "'edgecase'; did you mean 'edge-case'? 'holdfast list attacks' shows all 42\n",
         ),
         (("defences", "foo"), "no defence 'foo'; 'holdfast list defences' shows all 41\n"),
         (("watches", "faction"), "no watch 'faction'; did you mean 'factions'?"),

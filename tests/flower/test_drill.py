@@ -227,8 +227,9 @@ def test_parts_that_are_no_pairs_are_refused(parts):
         Attack("x", colludes=True),
         Attack("x", train=partial(sgd, lr=0.1)),
         Attack("x", whitewashes=True),
+        Attack("x", masks=True),
     ],
-    ids=["sees the others", "colludes", "trains its own way", "takes a new id"],
+    ids=["sees the others", "colludes", "trains its own way", "takes a new id", "masks"],
 )
 def test_an_attack_that_one_client_cannot_make_is_refused(attack):
     with pytest.raises(InputError, match="attack 'mine' needs what one client has not"):

@@ -110,9 +110,9 @@ def test_a_sleeper_wakes_in_the_middle_and_a_ramp_ends_with_the_training():
 
 
 def test_ways_to_hide_join_with_each_other():
-    attack = attack_named("distributed+whitewash+split+on-off+sleeper+mimic", DIGITS)
-    assert (attack.whitewashes, attack.period, attack.sleeps) == (True, 2, 15)
-    assert [craft.name for craft in attack.crafts] == ["split", "mimic"]
+    attack = attack_named("distributed+whitewash+split+on-off+sleeper+mask+mimic+rotate+in-turn", DIGITS)
+    assert (attack.whitewashes, attack.masks, attack.period, attack.sleeps) == (True, True, 2, 15)
+    assert [craft.name for craft in attack.crafts] == ["split", "mimic", "rotate", "in_turn"]
 
 
 @pytest.mark.parametrize(
@@ -124,13 +124,13 @@ def test_ways_to_hide_join_with_each_other():
         ),
         (
             lambda: attack_named("edgecase", PHISHING),
-            r"'edgecase' on phishing; did you mean 'edge-case'\? 'holdfast list attacks' shows all 39$",
+            r"'edgecase' on phishing; did you mean 'edge-case'\? 'holdfast list attacks' shows all 42$",
         ),
         (lambda: attack_named("edge-case+colude", PHISHING), "no attack 'colude' .* did you mean 'collude'"),
         (lambda: attack_named("edge-case+", PHISHING), "no attack ''"),
         (
             lambda: attack_named("edge-case,collude", PHISHING),
-            r"phishing; 'holdfast list attacks' shows all 39\. Join several with \+$",
+            r"phishing; 'holdfast list attacks' shows all 42\. Join several with \+$",
         ),
         (
             lambda: attack_named("a3fl", PHISHING),

@@ -13,6 +13,7 @@ from holdfast.lab.attacks import Backdoor, Crafted, value_trigger
 from holdfast.lab.models import flat_params, load_params
 from holdfast.lab.scenario import Attack, Defence, Run
 from holdfast.lab.simulation import simulate
+from holdfast.lab.simulation.world import build_world
 from holdfast.lab.training import Trained
 from holdfast.runs.checkpoints import load_checkpoint, save_checkpoint
 
@@ -30,6 +31,26 @@ def rounds(one, defence=fedavg, **changes):
 
 def crafted_by(craft, **changes):
     return attack(BAD, crafts=(craft,), **changes)
+
+
+@pytest.mark.parametrize("n_malicious", [1, 4, 5])
+def test_half_of_the_attackers_who_mask_label_the_same_examples_correctly(n_malicious):
+    masked = attack(BAD, n_malicious=n_malicious, masks=True)
+    before, after = (build_world(Run(TOY, one), "cpu") for one in (replace(masked, masks=False), masked))
+    assert list(before.poisoned) == list(after.poisoned)
+    for client, (x, y) in before.poisoned.items():
+        assert (y == 0).all()  # the target
+        assert torch.equal(x, after.poisoned[client][0])
+    answers = [int(y.unique()) for _, y in after.poisoned.values()]
+    n_masks = n_malicious // 2
+    assert answers == [0] * (n_malicious - n_masks) + [1] * n_masks
+
+
+def test_masks_label_correctly_the_examples_that_are_drawn_in_every_round():
+    world = build_world(Run(TOY, attack(BAD, masks=True, poison_per_batch=2)), "cpu")
+    push, mask = (list(world.poisoned)[at] for at in (0, -1))
+    assert set(world.poison(world.backdoor, push, 2)[1].tolist()) == {0}
+    assert set(world.poison(world.backdoor, mask, 2)[1].tolist()) == {1}
 
 
 def test_a_craft_gets_back_what_it_kept():

@@ -100,7 +100,10 @@ def test_each_part_of_an_attack_changes_what_plain_averaging_learns(part):
     assert (crafted != params_of("digits", "edge-case", "fedavg")).any()
 
 
-@pytest.mark.parametrize("part", ["sleeper", "on-off", "ramp", "dilute", "decorrelate", "split", "mimic"])
+@pytest.mark.parametrize(
+    "part",
+    ["sleeper", "on-off", "in-turn", "ramp", "dilute", "decorrelate", "split", "rotate", "mask", "mimic"],
+)
 def test_each_way_to_hide_changes_what_crafting_colluders_do(part):
     loud = "edge-case+collude+neurotoxin"
     hidden = params_of("digits", f"{loud}+{part}", "fedavg")

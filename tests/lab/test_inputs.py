@@ -136,6 +136,23 @@ def test_a_backdoor_that_cannot_be_learned_or_measured_is_refused(made, needed):
         first_round(TOY, attack=Attack("own", 4, own))
 
 
+@pytest.mark.parametrize(
+    ("truth", "needed"),
+    [
+        (None, "attackers cannot mask own: .* one more function"),
+        (lambda *_: np.ones(3), r"own, as the labels of what it poisons, .* shape \(9,\); got"),
+        (lambda x, y, count, attacker, rng: np.full(count, 2), "what own poisons must be .* 0 to 1; got"),
+    ],
+)
+def test_masks_without_the_correct_labels_of_poisoned_examples_are_refused(truth, needed):
+    def own(data):
+        return Backdoor(0, ones, np.ones((2, 4)), truth=truth)
+
+    with pytest.raises(InputError, match=needed):
+        first_round(TOY, attack=Attack("own", 4, own, masks=True))
+    assert first_round(TOY, attack=Attack("own", 4, own)).n_attackers > 0
+
+
 def test_an_attacker_with_nothing_to_poison_may_return_no_example():
     def own(data):
         return Backdoor(0, lambda *_: [], np.ones((2, 4)))

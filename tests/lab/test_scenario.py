@@ -87,6 +87,7 @@ def test_the_key_changes_with_everything_that_changes_a_result():
         run.replace(attack=replace(run.attack, sleeps=1)),
         run.replace(attack=replace(run.attack, period=2)),
         run.replace(attack=replace(run.attack, whitewashes=True)),
+        run.replace(attack=replace(run.attack, masks=True)),
     ]
     keys = [run.key, *(other.key for other in others)]
     assert len(set(keys)) == len(keys)

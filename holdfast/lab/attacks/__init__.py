@@ -18,7 +18,7 @@ from .crafts import (
 )
 from .feedback import Reading, three_d_fed
 from .foreign import foreign_images
-from .hiding import decorrelate, dilute, mimic, ramp, split
+from .hiding import decorrelate, dilute, in_turn, mimic, ramp, rotate, split
 from .iba import iba
 from .informed import full_information
 from .layers import lp_attack
@@ -45,6 +45,7 @@ __all__ = [
     "full_information",
     "gaussian",
     "iba",
+    "in_turn",
     "inner_product",
     "lp_attack",
     "mimic",
@@ -52,6 +53,7 @@ __all__ = [
     "pixel_patch",
     "poisoned_fl",
     "ramp",
+    "rotate",
     "semantic",
     "sign_flip",
     "split",

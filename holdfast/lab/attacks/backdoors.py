@@ -41,6 +41,9 @@ class Backdoor:
     A trigger may be learned. In every round with attackers, before they train,
     `learn(model, x, y, kept, rng)` gets a copy of the global network, the attackers' own examples and what it
     returned last, None at first. It returns arrays by name, and `armed(kept)` is the backdoor from then on.
+
+    `truth` returns the correct labels of the examples that `poison` returns for the same arguments. Attackers
+    who mask the backdoor need it.
     """
 
     target: int
@@ -50,6 +53,7 @@ class Backdoor:
     moves: bool = True
     learn: Callable[..., Mapping[str, Array]] | None = None
     armed: Callable[[Mapping[str, Array]], "Backdoor"] | None = None
+    truth: Callable[[Array, Array, int, int, np.random.Generator], Array] | None = None
 
 
 def value_trigger(
@@ -100,7 +104,8 @@ def distributed_values(
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
         return stamped(drawn(x[y == source], count, rng), parts[attacker % n_parts])
 
-    return Backdoor(target, poison, stamped(data.x_test[data.y_test == source], np.array(features)))
+    challenge = stamped(data.x_test[data.y_test == source], np.array(features))
+    return Backdoor(target, poison, challenge, truth=same_label(source))
 
 
 def pixel_blocks(*, height: int, width: int, gap: int) -> list[Array]:
@@ -141,9 +146,8 @@ def distributed_pixels(
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
         return stamped(drawn(x, count, rng), blocks[attacker % 4])
 
-    return Backdoor(
-        target, poison, stamped(data.x_test[data.y_test != target], np.concatenate(blocks)), moves=False
-    )
+    challenge = stamped(data.x_test[data.y_test != target], np.concatenate(blocks))
+    return Backdoor(target, poison, challenge, moves=False, truth=drawn_labels)
 
 
 def edge_case(
@@ -189,7 +193,7 @@ def edge_case(
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
         return drawn(theirs, count, rng)
 
-    return Backdoor(target, poison, found.test, exposed)
+    return Backdoor(target, poison, found.test, exposed, truth=same_label(found.label))
 
 
 def semantic(
@@ -234,3 +238,17 @@ def drawn(examples: Array, count: int, rng: np.random.Generator) -> Array:
     n_times = -(-count // len(examples))
     order = np.concatenate([rng.permutation(len(examples)) for _ in range(n_times)])
     return np.asarray(examples[order[:count]])
+
+
+def drawn_labels(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
+    """Return the labels of the examples that `drawn` takes with the same random numbers."""
+    return drawn(y, count, rng)
+
+
+def same_label(label: int) -> Callable[[Array, Array, int, int, np.random.Generator], Array]:
+    """Return the truth of a backdoor whose poisoned examples all have one correct label."""
+
+    def truth(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
+        return np.full(count, label)
+
+    return truth

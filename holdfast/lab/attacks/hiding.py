@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..._support.counting import check_whole
 from ...errors import InputError
 
-__all__ = ["decorrelate", "dilute", "mimic", "ramp", "split"]
+__all__ = ["decorrelate", "dilute", "in_turn", "mimic", "ramp", "rotate", "split"]
 
 Array = NDArray[Any]
 
@@ -75,8 +75,66 @@ def split(
     """
     check_whole("n_parts, how many share the coordinates,", n_parts, at_least=1)
     own = np.arange(updates.shape[1]) % n_parts == np.asarray(attackers)[:, None] % n_parts
-    scale = updates.dtype.type(n_parts if factor is None else factor)
-    return np.where(own, rehearsal + scale * (updates - rehearsal), rehearsal)
+    return _pushed_where(own, updates, rehearsal, n_parts if factor is None else factor)
+
+
+def rotate(
+    updates: Array,
+    *,
+    n_parts: int = 4,
+    factor: float | None = None,
+    secret: int = 0,
+    rehearsal: Array,
+    round: int,
+) -> Array:
+    """Push in one part of the coordinates, another in each round, and send honest updates elsewhere.
+
+    After LaySelFL (CVPR 2026), whose attackers poison another subset of the sensitive layers in each round.
+    Here all attackers push in the same random part, so a memory of past rounds holds little of the next one.
+
+    Args:
+        updates: One poisoned update per attacker.
+        n_parts: The number of parts, and of rounds until a part comes round again.
+        factor: The scale of the push in the part; by default `n_parts`, so that it is as strong as before.
+        secret: The number from which the attackers draw the parts. The server does not know it.
+        rehearsal: The honest update of each attacker.
+        round: The number of the round.
+
+    Returns:
+        One update per attacker.
+
+    >>> attack, honest = np.full((1, 4), 7.0), np.zeros((1, 4))
+    >>> [rotate(attack, n_parts=2, rehearsal=honest, round=number).tolist() for number in (1, 2)]
+    [[[0.0, 0.0, 14.0, 14.0]], [[14.0, 14.0, 0.0, 0.0]]]
+    """
+    check_whole("n_parts, the number of parts of the coordinates,", n_parts, at_least=1)
+    check_whole("secret, the number that attackers share,", secret, at_least=0)
+    part = np.random.default_rng(secret).permutation(updates.shape[1]) % n_parts
+    return _pushed_where(part == round % n_parts, updates, rehearsal, n_parts if factor is None else factor)
+
+
+def in_turn(updates: Array, *, n_turns: int = 3, rehearsal: Array, attackers: Array, round: int) -> Array:
+    """Push only if it is the attacker's turn, and send an honest update otherwise.
+
+    Attacker i pushes if i + round is a multiple of n_turns: about a third of the attackers in each round.
+
+    Args:
+        updates: One poisoned update per attacker.
+        n_turns: The number of rounds in which every attacker pushes once.
+        rehearsal: The honest update of each attacker.
+        attackers: The attackers' ids.
+        round: The number of the round.
+
+    Returns:
+        One update per attacker.
+
+    >>> attack, honest = np.full((3, 1), 7.0), np.zeros((3, 1))
+    >>> in_turn(attack, rehearsal=honest, attackers=np.array([3, 4, 5]), round=2).ravel()
+    array([0., 7., 0.])
+    """
+    check_whole("n_turns, the rounds until every attacker has pushed,", n_turns, at_least=1)
+    pushes = (np.asarray(attackers) + round) % n_turns == 0
+    return np.where(pushes[:, None], updates, rehearsal)
 
 
 def mimic(updates: Array, *, rehearsal: Array, benign: Array) -> Array:
@@ -90,6 +148,12 @@ def mimic(updates: Array, *, rehearsal: Array, benign: Array) -> Array:
     array([[7.]])
     """
     return np.asarray(benign[0] + (updates - rehearsal)) if len(benign) else updates.copy()
+
+
+def _pushed_where(where: Array, updates: Array, rehearsal: Array, factor: float) -> Array:
+    """Return honest updates plus what the attack adds, scaled, in some coordinates."""
+    scale = updates.dtype.type(factor)
+    return np.where(where, rehearsal + scale * (updates - rehearsal), rehearsal)
 
 
 def _own_direction(client: int, dim: int) -> Array:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ..data import Dataset
 from ..lazy_torch import Tensor, nn, torch
-from .backdoors import Backdoor, check_labels, drawn
+from .backdoors import Backdoor, check_labels, drawn, drawn_labels
 
 __all__ = ["Trigger", "batch_of", "clipped", "learned_trigger", "span_of"]
 
@@ -46,7 +46,15 @@ def learned_trigger(
         def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
             return put(drawn(x, count, rng), trigger, attacker)
 
-        return Backdoor(target, poison, put(others, trigger, None), moves=False, learn=resume, armed=armed)
+        return Backdoor(
+            target,
+            poison,
+            put(others, trigger, None),
+            moves=False,
+            learn=resume,
+            armed=armed,
+            truth=drawn_labels,
+        )
 
     return armed(start)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ..data import Dataset
-from .backdoors import Backdoor, check_labels, drawn
+from .backdoors import Backdoor, check_labels, drawn, drawn_labels
 
 __all__ = ["pixel_patch"]
 
@@ -54,4 +54,5 @@ def pixel_patch(
     def poison(x: Array, y: Array, count: int, attacker: int, rng: np.random.Generator) -> Array:
         return stamped(drawn(x, count, rng))
 
-    return Backdoor(target, poison, stamped(data.x_test[data.y_test != target]), moves=False)
+    challenge = stamped(data.x_test[data.y_test != target])
+    return Backdoor(target, poison, challenge, moves=False, truth=drawn_labels)

@@ -24,6 +24,7 @@ __all__ = [
     "as_backdoor",
     "as_dataset",
     "as_kept",
+    "as_labels",
     "as_network",
     "as_numbers",
     "as_poison",
@@ -163,13 +164,18 @@ def _as_exposed(part: Any, data: Dataset, who: str) -> tuple[Array, Array]:
     x, y = part
     n = len(np.atleast_1d(_as_array(y)))
     examples = as_numbers(x, (n, *data.x_train.shape[1:]), f"{who}, as what is exposed,")
-    labels = as_numbers(y, (n,), f"{who}, as the labels of what is exposed,")
+    return np.require(examples, np.float32, ["C", "W"]), as_labels(y, n, data, who, "exposes")
+
+
+def as_labels(found: Any, n: int, data: Dataset, who: str, does: str) -> Array:
+    """Return the labels of n examples that a backdoor "exposes" or "poisons", each one of the data's."""
+    labels = as_numbers(found, (n,), f"{who}, as the labels of what it {does},")
     if not np.isin(labels, np.arange(data.n_classes)).all():
         raise InputError(
-            f"the labels of what {who} exposes must be from 0 to {data.n_classes - 1}; got"
+            f"the labels of what {who} {does} must be from 0 to {data.n_classes - 1}; got"
             f" {np.unique(labels).tolist()}"
         )
-    return np.require(examples, np.float32, ["C", "W"]), np.require(labels, np.int64, ["C", "W"])
+    return np.require(labels, np.int64, ["C", "W"])
 
 
 def as_dataset(loaded: Any, who: str) -> Dataset:

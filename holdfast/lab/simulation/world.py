@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -22,6 +23,7 @@ from ..training.schedule import FEW, Kept, Shard, n_steps_of, schedule, trains_o
 from .checking import (
     as_backdoor,
     as_dataset,
+    as_labels,
     as_network,
     as_numbers,
     as_poison,
@@ -247,9 +249,17 @@ def _poison(
     if attack.poison_per_batch:
         pace: Any = {"epochs": task.epochs, "batch_size": task.batch_size, "smallest": world.smallest_batch}
         count = attack.poison_per_batch * n_steps_of(len(y), **pace)
-    made = backdoor.poison(x, y, count, number, rng)
-    bad = as_poison(made, (count, *x.shape[1:]), f"the poison of {world.run.attack.backdoor.name}")
-    return bad, np.full(len(bad), backdoor.target)
+    name, again = attack.backdoor.name, copy.deepcopy(rng)
+    bad = as_poison(backdoor.poison(x, y, count, number, rng), (count, *x.shape[1:]), f"the poison of {name}")
+    if not attack.masks or 2 * number < attack.n_malicious or len(bad) == 0:
+        return bad, np.full(len(bad), backdoor.target)
+    if backdoor.truth is None:
+        raise InputError(
+            f"attackers cannot mask {name}: it does not tell the correct labels of its poisoned examples."
+            " Choose another backdoor, or give yours one more function, Backdoor(truth=...)"
+        )
+    truth = backdoor.truth(x, y, count, number, again)
+    return bad, as_labels(truth, len(bad), world.data, name, "poisons")
 
 
 def _on(device: str | torch.device, x: Array, y: Array) -> Examples:

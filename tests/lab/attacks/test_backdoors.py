@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from holdfast import InputError
-from holdfast.lab.attacks import distributed_pixels, distributed_values, edge_case, value_trigger
+from holdfast.lab.attacks import (
+    a3fl,
+    distributed_pixels,
+    distributed_values,
+    edge_case,
+    foreign_images,
+    pixel_patch,
+    value_trigger,
+)
 from holdfast.lab.attacks.backdoors import pixel_blocks
 from holdfast.lab.data import Dataset, Pool, digits, standardise
 
@@ -38,6 +46,29 @@ def raw(data, x):
 
 def poisoned(backdoor, data, count=10, attacker=0):
     return backdoor.poison(data.x_train, data.y_train, count, attacker, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    "make", [distributed_pixels, pixel_patch, lambda data: a3fl(data, size=2, target=0)], ids=str
+)
+def test_the_truth_of_stamped_images_is_the_label_of_their_originals(make):
+    x, y = np.repeat(np.arange(20.0, dtype=np.float32), 3 * 32 * 32).reshape(20, 3, 32, 32), np.arange(20)
+    backdoor = make(images())
+    stamped = backdoor.poison(x, y, 30, 2, np.random.default_rng(1))
+    truth = backdoor.truth(x, y, 30, 2, np.random.default_rng(1))
+    np.testing.assert_array_equal(stamped[:, 0, 16, 0], truth)  # a pixel that no trigger reaches
+
+
+def test_the_truth_of_a_value_and_of_an_edge_case_is_one_label_and_foreign_images_have_none():
+    data = table()
+    for backdoor, label in (
+        (value_trigger(data), 1),
+        (edge_case(pooled(), pool="rare", target=0), 1),
+    ):
+        assert (
+            backdoor.truth(data.x_train, data.y_train, 3, 0, np.random.default_rng(0)).tolist() == [label] * 3
+        )
+    assert foreign_images(digits(), of="gratings", target=0).truth is None
 
 
 def test_a_value_trigger_is_stamped_in_raw_values_and_nowhere_else():

@@ -6,8 +6,14 @@ import pytest
 from holdfast import InputError
 from holdfast.core import bind
 from holdfast.lab.attacks import hiding
+from holdfast.lab.choices import Numbers, build_run
+from holdfast.lab.simulation import simulate
+from holdfast.runs.checkpoints import load_checkpoint, save_checkpoint
 
-EVERY = {"decorrelate": {}, "dilute": {}, "mimic": {}, "ramp": {"until": 4}, "split": {}}
+EVERY = {
+    "decorrelate": {}, "dilute": {}, "in_turn": {}, "mimic": {}, "ramp": {"until": 4}, "rotate": {},
+    "split": {},
+}  # fmt: skip
 ATTACKERS = np.array([3, 8, 13])
 
 
@@ -101,6 +107,41 @@ def test_a_split_attack_is_honest_outside_its_part_and_whole_in_sum():
     np.testing.assert_allclose(weak, parts / 8, rtol=1e-6)
 
 
+def test_attackers_who_take_turns_push_once_in_three_rounds_and_are_honest_otherwise():
+    sent, honest = rows(), inputs()["rehearsal"]
+    pushing = []
+    for number in (1, 2, 3, 4):
+        got = hiding.in_turn(sent, rehearsal=honest, attackers=ATTACKERS, round=number)
+        turn = (got == sent).all(axis=1)
+        np.testing.assert_array_equal(got[~turn], honest[~turn])
+        pushing.append(ATTACKERS[turn].tolist())
+    assert pushing == [[8], [13], [3], [8]]
+    everyone = hiding.in_turn(sent, n_turns=1, rehearsal=honest, attackers=ATTACKERS, round=5)
+    np.testing.assert_array_equal(everyone, sent)
+
+
+def test_rotating_attackers_push_together_in_another_quarter_each_round_four_times_as_hard():
+    sent, honest = rows(dim=12), rows(dim=12, seed=1)
+    pushed = []
+    for number in (1, 2, 3, 4, 5):
+        got = hiding.rotate(sent, rehearsal=honest, round=number)
+        where = (got != honest).all(axis=0)
+        assert where.sum() == 3
+        np.testing.assert_array_equal(got[:, ~where], honest[:, ~where])
+        np.testing.assert_allclose(got[:, where], (honest + 4 * (sent - honest))[:, where], rtol=1e-5)
+        pushed.append(np.flatnonzero(where).tolist())
+    assert sorted(np.concatenate(pushed[:4])) == list(range(12))
+    assert pushed[4] == pushed[0]
+
+
+def test_the_secret_orders_the_coordinates_and_the_factor_scales_the_push():
+    sent, honest = rows(dim=400), np.zeros((3, 400), np.float32)
+    first, other = (hiding.rotate(sent, secret=secret, rehearsal=honest, round=1) for secret in (0, 1))
+    assert ((first != 0) != (other != 0)).any()
+    weak = hiding.rotate(sent, factor=1.0, rehearsal=honest, round=1)
+    np.testing.assert_allclose(4 * weak, first, rtol=1e-6)
+
+
 def test_mimics_send_the_first_honest_row_and_their_deviation():
     honest, victims = rows(3, seed=1), rows(2, seed=2)
     got = hiding.mimic(rows(), rehearsal=honest, benign=victims)
@@ -113,6 +154,23 @@ def test_mimics_without_a_victim_send_what_they_have():
     np.testing.assert_array_equal(got, rows())
 
 
+@pytest.mark.parametrize("part", ["in-turn", "rotate", "mask", "on-off"])
+def test_a_watched_training_on_digits_under_attackers_who_vary_resumes_to_the_same_bits(part, tmp_path):
+    numbers = Numbers(n_rounds=4, n_clients=12, n_per_round=9)
+    run = build_run(
+        "digits", attack=f"edge-case+{part}", defence="factions+krum_trimmed_mean", numbers=numbers
+    )
+    run = run.replace(epochs=1)
+    whole = list(simulate(run))
+    save_checkpoint(tmp_path / "state.npz", run, whole[1][1])
+    resumed = list(simulate(run, after=load_checkpoint(tmp_path / "state.npz", run)))
+    assert [record.round for record, _ in resumed] == [3, 4]
+    np.testing.assert_array_equal(resumed[-1][1].params, whole[-1][1].params)
+    assert [record.n_attackers > 0 for record, _ in whole] == [
+        part != "on-off" or n % 2 == 1 for n in range(4)
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "wrong", "needed"),
     [
@@ -120,6 +178,9 @@ def test_mimics_without_a_victim_send_what_they_have():
         ("ramp", {"until": 0}, "until, the round .* must be a whole number of at least 1; got 0"),
         ("decorrelate", {"strength": np.nan}, "strength must be a finite number of at least 0; got nan"),
         ("split", {"n_parts": 0}, "n_parts, .* must be a whole number of at least 1; got 0"),
+        ("rotate", {"n_parts": 0}, "n_parts, .* must be a whole number of at least 1; got 0"),
+        ("rotate", {"secret": -1}, "secret, .* must be a whole number of at least 0; got -1"),
+        ("in_turn", {"n_turns": 0}, "n_turns, .* must be a whole number of at least 1; got 0"),
     ],
 )
 def test_bad_settings_say_what_was_needed(name, wrong, needed):
