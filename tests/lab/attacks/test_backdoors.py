@@ -49,7 +49,9 @@ def poisoned(backdoor, data, count=10, attacker=0):
 
 
 @pytest.mark.parametrize(
-    "make", [distributed_pixels, pixel_patch, lambda data: a3fl(data, size=2, target=0)], ids=str
+    "make",
+    [distributed_pixels, pixel_patch, lambda data: a3fl(data, size=2, target=0)],
+    ids=["distributed", "patch", "learned"],
 )
 def test_the_truth_of_stamped_images_is_the_label_of_their_originals(make):
     x, y = np.repeat(np.arange(20.0, dtype=np.float32), 3 * 32 * 32).reshape(20, 3, 32, 32), np.arange(20)
