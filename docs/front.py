@@ -51,8 +51,9 @@ Document = Mapping[str, Any]
 
 def front_text(found: Document) -> str:
     """Return the README's table: attack success and, in brackets, accuracy, in percent."""
-    n_hidden = max(map(len, hidden(found, "digits").values())) - 1
-    worst = {row: max(attacks.values(), default=None) for row, attacks in hidden(found, "digits").items()}
+    tried = hidden(found, "digits")
+    n_hidden = max(map(len, tried.values())) - 1
+    worst = {row: max(attacks.values()) for row, attacks in met_all(tried).items()}
     known = {cell["row"]: cell for cell in cells_of(found, "full_information")}
     heads = ["", *COLUMNS, "digits, worst attack"]
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
@@ -60,18 +61,26 @@ def front_text(found: Document) -> str:
         by_task = {cell["task"]: cell for cell in cells_of(found, "watch") if cell["row"] == row}
         own = [shown(by_task.get(task)) for task in COLUMNS.values()]
         most = worst.get(row)
-        lines.append([title, *own, "" if row == "No attack" else _percent(most)])
+        lines.append([title, *own, "" if row == "No attack" else "–" if most is None else _percent(most)])
     table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-    everything = known["Watch, Krum, trimmed mean"]
-    bound = _percent(everything["measured"]["attack_success"]["mean"])
     return table + (
         "\n*Attack success rate in percent (lower is better), accuracy in brackets. Means of seeds 0 to 2,"
         " except (1) or (2): of so many. A dash: not measured. A fifth of the clients attack, on Twitter a"
         " tenth. A wary watch silences suspects as well as expelled clients."
-        f" Last column: the edge case, alone or with one of {n_hidden} ways to hide it.* **Where it"
-        " does not help:** attackers who see every honest update and can ask the server what it would do"
-        f" succeed with {bound} % of the inputs behind the watch (digits,"
-        f" {_seeds(everything['n_seeds'])}).\n"
+        f" Last column: the edge case, alone or with one of {n_hidden} ways to hide it.*"
+        f"{_limit(known['Watch, Krum, trimmed mean'])}\n"
+    )
+
+
+def _limit(cell: Document) -> str:
+    """Say how far attackers get who know everything; nothing, if that is not measured."""
+    if not cell["measured"]:
+        return ""
+    bound = _percent(cell["measured"]["attack_success"]["mean"])
+    return (
+        " **Where it does not help:** attackers who see every honest update and can ask the server what it"
+        f" would do succeed with {bound} % of the inputs behind the watch (digits,"
+        f" {_seeds(cell['n_seeds'])})."
     )
 
 
@@ -101,6 +110,12 @@ def hidden(found: Document, task: str) -> dict[str, dict[str, float]]:
     return seen
 
 
+def met_all(tried: Mapping[str, Mapping[str, float]]) -> dict[str, Mapping[str, float]]:
+    """Keep the defences that met every attack; only those with a watch meet `whitewash`."""
+    most = max(map(len, tried.values())) - 1
+    return {row: attacks for row, attacks in tried.items() if len(attacks) >= most}
+
+
 def front_figure(found: Document, scheme: str) -> Any:
     """Return every attack on digits as a dot, one line per defence, for a light or a dark page."""
     hue = HUES[scheme]
@@ -108,8 +123,11 @@ def front_figure(found: Document, scheme: str) -> Any:
     figure.patch.set_alpha(0.0)
     axes = figure.subplots()
     axes.patch.set_alpha(0.0)
-    for place, (row, own) in enumerate(reversed(hidden(found, "digits").items())):
-        values = sorted(100 * value for value in own.values())
+    attacks_met = met_all(hidden(found, "digits"))
+    for place, row in enumerate(reversed(DRAWN)):
+        if row not in attacks_met:
+            continue
+        values = sorted(100 * value for value in attacks_met[row].values())
         colour = hue["good"] if "atch" in row else hue["bad"]
         heights = [place + 0.13 * (number % 3 - 1) for number in range(len(values))]
         axes.scatter(values, heights, s=38, color=colour, alpha=0.75, lw=0, zorder=3)
@@ -118,11 +136,12 @@ def front_figure(found: Document, scheme: str) -> Any:
     (known,) = [
         one for one in cells_of(found, "full_information") if one["row"] == "Watch, Krum, trimmed mean"
     ]
-    height = [*DRAWN][::-1].index(known["row"])
-    success = 100 * known["measured"]["attack_success"]["mean"]
-    axes.scatter([success], [height], s=46, facecolors="none", edgecolors=hue["good"], lw=1.6, zorder=3)
-    told = f"knows everything:\n{success:.0f} % ({_seeds(known['n_seeds'])})"
-    axes.text(success + 2.2, height, told, va="center", fontsize=9, color=hue["quiet"])
+    if known["measured"]:
+        height = [*DRAWN][::-1].index(known["row"])
+        success = 100 * known["measured"]["attack_success"]["mean"]
+        axes.scatter([success], [height], s=46, facecolors="none", edgecolors=hue["good"], lw=1.6, zorder=3)
+        told = f"knows everything:\n{success:.0f} % ({_seeds(known['n_seeds'])})"
+        axes.text(success + 2.2, height, told, va="center", fontsize=9, color=hue["quiet"])
     axes.set_yticks(range(len(DRAWN)), [*DRAWN.values()][::-1], fontsize=11, color=hue["text"])
     axes.set_xticks(range(0, 101, 25), [f"{tick} %" for tick in range(0, 101, 25)], color=hue["quiet"])
     axes.set_xlim(-3, 122)
