@@ -91,13 +91,14 @@ FLOWER_RULES_OF_TEN: Defences = (
 )
 
 FDCR_SETTING = (
-    " All 10 clients are in every round, and 3 are malicious. Half of each of their batches has two rows of six"
-    " grey pixels and the label 2. The size is the published one at the scale cpu, too: 50 rounds of 10 local"
-    " epochs, on 45,000 images of CIFAR-10 or 54,000 of Fashion-MNIST. Published: one run. Our clients crop and"
-    " flip their images once per round, and have no weight decay (1e-5 in FDCR). Fashion-MNIST keeps its 28 x 28"
-    " pixels. Our attack success leaves out images of the target's own class. FDCR counts them, a tenth of all:"
-    " there, a model without a backdoor has an attack success of up to .10. Our Bulyan assumes 2 attackers, the"
-    " most that it withstands among 10 clients. FDCR's numbers beside our median are those of a trimmed median."
+    " All 10 clients are in every round, and 3 are malicious. Half of each of their batches has two rows of"
+    " six grey pixels and the label 2. The size is the published one at the scale cpu, too: 50 rounds of 10"
+    " local epochs, on 45,000 images of CIFAR-10 or 54,000 of Fashion-MNIST. Published: one run. Our clients"
+    " crop and flip their images once per round, and have no weight decay (1e-5 in FDCR). Fashion-MNIST"
+    " keeps its 28 x 28 pixels. Our attack success leaves out images of the target's own class. FDCR counts"
+    " them, a tenth of all: there, a model without a backdoor has an attack success of up to .10. Our Bulyan"
+    " assumes 2 attackers, the most that it withstands among 10 clients. FDCR's numbers beside our median"
+    " are those of a trimmed median."
 )
 
 
@@ -234,11 +235,12 @@ OTHERS_TABLES = (
     Table(
         "gsc_cifar10",
         "An entry of the IEEE GSC 2026 challenge, on CIFAR-10",
-        "Of 20 clients, 10 are in every round, and 4 are malicious. Half of each of their batches has the label"
-        " airplane and bright pixels: a corner of 4 x 4 (BadNets), or a quarter of it per attacker (DBA). The size"
-        " is the published one at the scale cpu, too: 30 rounds of 2 local epochs on all images, dealt by a"
-        " Dirichlet distribution with α = 0.5. Published: one run. Our network has no dropout, our clients crop and"
-        " flip their images once per round, and our corner of DBA is the upper left one, theirs the lower right.",
+        "Of 20 clients, 10 are in every round, and 4 are malicious. Half of each of their batches has the"
+        " label airplane and bright pixels: a corner of 4 x 4 (BadNets), or a quarter of it per attacker"
+        " (DBA). The size is the published one at the scale cpu, too: 30 rounds of 2 local epochs on all"
+        " images, dealt by a Dirichlet distribution with α = 0.5. Published: one run. Our network has no"
+        " dropout, our clients crop and flip their images once per round, and our corner of DBA is the upper"
+        " left one, theirs the lower right.",
         (
             *_rows((*GSC_RULES, *OURS), prefix="BadNets: "),
             *_rows((*GSC_RULES, *OURS), attack="distributed", prefix="DBA: ")[1:],
@@ -249,12 +251,12 @@ OTHERS_TABLES = (
     Table(
         "neuroforensics_mnist",
         "A learned trigger on MNIST, as published by NeuroForensics",
-        "Of 20 clients, 10 are in every round, and 4 are malicious. Before they train, they learn a corner of"
-        " 4 x 4 pixels by A3FL. A fifth of each of their batches has it, and the label 7. The size is the published"
-        " one at the scale cpu, too: 100 rounds of one local epoch in batches of ten, images dealt by a Dirichlet"
-        " distribution with α = 0.7. Published: a README without seeds, and without all settings of the attack."
-        " Our attackers learn one trigger together, theirs one each. We test on MNIST's test images, they on a"
-        " quarter of every client's.",
+        "Of 20 clients, 10 are in every round, and 4 are malicious. Before they train, they learn a corner"
+        " of 4 x 4 pixels by A3FL. A fifth of each of their batches has it, and the label 7. The size is the"
+        " published one at the scale cpu, too: 100 rounds of one local epoch in batches of ten, images dealt"
+        " by a Dirichlet distribution with α = 0.7. Published: a README without seeds, and without all"
+        " settings of the attack. Our attackers learn one trigger together, theirs one each. We test on"
+        " MNIST's test images, they on a quarter of every client's.",
         _rows((*NEUROFORENSICS_RULES, *OURS), attack="a3fl"),
         tasks=("neuroforensics-mnist",),
         printed_by="NeuroForensics",
