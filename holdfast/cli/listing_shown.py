@@ -97,7 +97,12 @@ def _where(forms: "Iterable[Choice]") -> str:
         return ""
     known = dict.fromkeys(map(base_name, TASKS))
     named, others = [one for one in known if one in fitting], [one for one in known if one not in fitting]
-    return f"; not on {', '.join(others)}" if len(others) < len(named) else f"; on {', '.join(named)}"
+    return f"; not on {_few(others)}" if len(others) < len(named) else f"; on {_few(named)}"
+
+
+def _few(tasks: list[str]) -> str:
+    """Return the names of up to three tasks, which fit on a line; of more, their number."""
+    return ", ".join(tasks) if len(tasks) <= 3 else f"{len(tasks)} tasks"
 
 
 def _example(kind: str, entry: "Choice") -> str:

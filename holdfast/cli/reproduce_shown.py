@@ -99,10 +99,10 @@ def _show_left_out(plan: "RunPlan", console: Console) -> None:
 
 
 def _table(one: dict[str, Any], scale: str) -> Table:
-    from ..report.tables import cells_by_row, measured_text, printed_text
+    from ..report.tables import cells_by_row, measured_text, printed_text, rounds_text
 
     caption = (
-        f"Accuracy / attack success after the last round, at the scale {scale}; in brackets what"
+        f"Accuracy / attack success {rounds_text(one)}, at the scale {scale}; in brackets what"
         f" {one.get('printed_by', 'the paper')} prints. {one['note']}"
     )
     table = Table(title=one["title"], title_justify="left", caption=caption, caption_justify="left")

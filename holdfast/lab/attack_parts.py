@@ -20,6 +20,14 @@ from .training import (
 
 __all__ = ["ATTACKS", "BACKDOORS", "MALICIOUS", "PER_BATCH", "POISON"]
 
+
+def _grey_rows(value: float) -> Bound[Any]:
+    """Build the trigger of FDCR's code: two rows of six pixels in a shade of grey."""
+    lines: dict[str, Any] = {"rows": (0, 2), "columns": (0, 1, 2, 4, 5, 6)}
+    backdoor: Bound[Any] = bind(attacks.pixel_patch, "backdoor", **lines, value=value, target=2)
+    return backdoor
+
+
 #: The backdoors of each task, by the name of the attack that plants them.
 BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
     {
@@ -76,14 +84,44 @@ BACKDOORS: Mapping[str, Mapping[str, Bound[Any]]] = MappingProxyType(
         "fdcr-cifar10": {
             "patch": bind(attacks.pixel_patch, "backdoor", rows=(0, 2), columns=(0, 1, 2, 4, 5, 6), target=2)
         },
+        # Their code sets the pixels to 1 after normalisation, which is grey.
+        "fdcr-cifar10-full": {"patch": _grey_rows(value=0.67)},
+        "fdcr-fmnist": {"patch": _grey_rows(value=0.44)},
+        # A corner of 4 x 4 pixels, brighter than white.
+        "gsc-cifar10": {
+            "patch": bind(
+                attacks.pixel_patch,
+                "backdoor",
+                rows=(28, 29, 30, 31),
+                columns=(28, 29, 30, 31),
+                value=1.1,
+                target=0,
+            ),
+            "distributed": bind(
+                attacks.distributed_pixels, "backdoor", height=2, width=2, gap=0, value=1.1, target=0
+            ),
+        },
+        "neuroforensics-mnist": {"a3fl": bind(attacks.a3fl, "backdoor", size=4, margin=0, target=7)},
     }
 )
 
 #: The share of clients that attack, and of poisoned examples that each adds to its own, where it is not a
 #: fifth and a half. (Published with a distributed trigger: 5 in 64, of which digits learn nothing.)
-MALICIOUS: Mapping[str, float] = MappingProxyType({"twitter": 0.1})
-#: The poisoned examples that replace the last of every batch, as in the paper's released code: 8 of 64.
-PER_BATCH: Mapping[str, int] = MappingProxyType({"cifar10-resnet18": 8, "cifar10-released": 8})
+MALICIOUS: Mapping[str, float] = MappingProxyType(
+    {"twitter": 0.1, "fdcr-cifar10-full": 0.3, "fdcr-fmnist": 0.3}
+)
+#: The number of poisoned examples that replace the last ones of every batch: 8 of 64 in the paper's released
+#: code; half or a fifth of a batch in the settings of others.
+PER_BATCH: Mapping[str, int] = MappingProxyType(
+    {
+        "cifar10-resnet18": 8,
+        "cifar10-released": 8,
+        "fdcr-cifar10-full": 32,
+        "fdcr-fmnist": 32,
+        "gsc-cifar10": 16,
+        "neuroforensics-mnist": 2,
+    }
+)
 POISON: Mapping[str, float] = MappingProxyType({"twitter": 0.25, "flower-fmnist": 0.18, "fdcr-cifar10": 1.0})
 
 

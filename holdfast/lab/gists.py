@@ -27,6 +27,10 @@ GISTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "cifar10-resnet18-warm": "cifar10 with the paper's network, without ImageNet weights",
             "flower-fmnist": "fashion-mnist as in a published Flower study",
             "fdcr-cifar10": "cifar10 as in the paper of FDCR",
+            "fdcr-cifar10-full": "cifar10 as in the paper of FDCR, all of it",
+            "fdcr-fmnist": "fashion-mnist as in the paper of FDCR, all of it",
+            "gsc-cifar10": "cifar10 as in an entry of the GSC 2026 challenge",
+            "neuroforensics-mnist": "mnist as published by NeuroForensics",
         },
         "attacks": {
             "none": "every client is honest",

@@ -6,10 +6,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from .data import cifar10, cifar10_released, fashion_mnist
+from .data import cifar10, cifar10_released, fashion_mnist, mnist
 from .data.split import dirichlet
 from .data.weights import RESNET18
-from .models import resnet18
+from .models import resnet18, wide_cnn
 from .models.lenet import lenet
 from .scenario import Task
 from .training import crop_and_flip, lean_sgd, mixed_sgd, sgd
@@ -49,10 +49,66 @@ WARM_NETWORK = replace(
     warm=partial(lean_sgd, lr=0.02, momentum=0.9),
 )
 
-#: By name, with fewer images and rounds than published, for a processor; the scale paper has all of them.
+#: The protocol of FDCR at its published size: 45,000 images for the clients, and 256 for the server. The
+#: linear layers are those of a copy of their code, https://github.com/SundownMelon/FDCR-reproduction.
+FDCR_CIFAR10 = Task(
+    "fdcr-cifar10-full",
+    partial(cifar10, n_train=45_260),
+    partial(lenet, side=32, n_channels=3, hidden=(120, 84, 84, 256)),
+    partial(sgd, lr=0.01, momentum=0.9),
+    partial(dirichlet, alpha=0.5),
+    epochs=10,
+    n_clients=10,
+    n_per_round=10,
+    n_rounds=50,
+    n_root=256,
+    augment=crop_and_flip,
+)
+
+#: The same on Fashion-MNIST. Their code enlarges its images to 32 x 32 pixels in three equal channels.
+FDCR_FASHION = replace(
+    FDCR_CIFAR10,
+    name="fdcr-fmnist",
+    data=partial(fashion_mnist, n_train=54_260),
+    model=partial(lenet, hidden=(120, 84, 84, 256)),
+)
+
+#: An entry of the IEEE GSC 2026 challenge, https://github.com/HetPatel1978/GSC26-Challenge1-316, without the
+#: dropout before its last layer: a network that draws random numbers cannot repeat a result.
+GSC = Task(
+    "gsc-cifar10",
+    cifar10,
+    wide_cnn,
+    partial(lean_sgd, lr=0.01, momentum=0.9),
+    partial(dirichlet, alpha=0.5),
+    epochs=2,
+    batch_size=32,
+    n_clients=20,
+    n_per_round=10,
+    n_rounds=30,
+    n_root=500,
+    augment=crop_and_flip,
+)
+
+#: The MNIST table of NeuroForensics, https://github.com/rem-max/NeuroForensics, with the network of PFLlib.
+NEUROFORENSICS = Task(
+    "neuroforensics-mnist",
+    partial(mnist, n_train=52_600),
+    partial(lenet, filters=(32, 64), hidden=(512,)),
+    partial(lean_sgd, lr=0.01),
+    partial(dirichlet, alpha=0.7),
+    batch_size=10,
+    n_clients=20,
+    n_per_round=10,
+    n_rounds=100,
+)
+
+#: By name. The four of others above have their published size at every scale but smoke. The rest have fewer
+#: images and rounds, for a processor; the scale paper has all of them.
 PRESETS: Mapping[str, Task] = MappingProxyType(
     {
         **{task.name: task for task in (PAPER_NETWORK, RELEASED, WARM_NETWORK)},
+        **{task.name: task for task in (FDCR_CIFAR10, FDCR_FASHION, GSC, NEUROFORENSICS)},
         # https://github.com/samuele-lolli/Aggregation-Federated-Learning-Analysis, a client's validation
         # images left out. With a quarter of the images a round has a quarter of the steps, four times as
         # long.
@@ -110,6 +166,24 @@ PRESETS_SCALED: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
             "train": partial(sgd, lr=0.01, momentum=0.9),
         },
         ("fdcr-cifar10", "smoke"): {"data": partial(cifar10, n_train=400, n_test=100), "n_clients": 10},
+        (FDCR_CIFAR10.name, "smoke"): {
+            "data": partial(cifar10, n_train=400, n_test=100),
+            "n_clients": 10,
+            "epochs": 1.0,
+        },
+        (FDCR_FASHION.name, "smoke"): {
+            "data": partial(fashion_mnist, n_train=400, n_test=100),
+            "n_clients": 10,
+            "epochs": 1.0,
+        },
+        (GSC.name, "smoke"): {
+            "data": partial(cifar10, n_train=1_000, n_test=200),
+            "model": partial(wide_cnn, widths=(4, 8, 8), hidden=16),
+        },
+        (NEUROFORENSICS.name, "smoke"): {
+            "data": partial(mnist, n_train=1_000, n_test=200),
+            "model": partial(lenet, hidden=(16,)),
+        },
         ("fdcr-cifar10", "paper"): {"data": cifar10, "epochs": 10.0, "n_rounds": 50},
     }
 )

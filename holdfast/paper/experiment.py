@@ -99,6 +99,7 @@ class Experiment:
     baseline: str | None = None  # the row that the others are compared with, seed by seed
     over_attacks: bool = False  # whether columns are attacks, of which the worst counts
     printed_by: str = "the paper"  # whose numbers stand beside ours
+    n_last: int = 1  # the last rounds whose mean is the result
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -208,12 +209,13 @@ def _shown(one: Experiment, found: Mapping[str, Result], scale: str | None) -> D
         "axis": one.axis,
         "rows": list(one.rows),
         "columns": list(one.columns),
-        "cells": _compared([_cell_shown(cell, found, scale) for cell in one.cells], one.baseline),
+        "cells": _compared([_cell_shown(cell, found, scale, one.n_last) for cell in one.cells], one.baseline),
         "studies": dict(one.studies),
         "analyses": dict(one.analyses),
         "baseline": one.baseline,
         "printed_by": one.printed_by,
         "over_attacks": one.over_attacks,
+        "n_last": one.n_last,
     }
 
 
@@ -227,14 +229,14 @@ def _compared(cells: list[Document], baseline: str | None) -> list[Document]:
     return cells
 
 
-def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str | None) -> Document:
+def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str | None, n_last: int) -> Document:
     finished = [found[run.key] for run in cell.runs if run.key in found and found[run.key].finished]
     return {
         **{name: getattr(cell, name) for name in ("row", "column", "task", "attack", "defence")},
         "printed": None if cell.printed is None else asdict(cell.printed),
         "stands_in_for": cell.stands_in_for,
         "x": cell.x,
-        "measured": measured_over(finished) if finished else None,
+        "measured": measured_over(finished, n_last=n_last) if finished else None,
         "n_seeds": len(finished),
         "n_wanted": cell.n_wanted,
         "seeds": [result.seed for result in finished],
@@ -243,8 +245,8 @@ def _cell_shown(cell: Cell, found: Mapping[str, Result], scale: str | None) -> D
     }
 
 
-def measured_over(results: Sequence[Result]) -> Document:
-    """Return what the runs of a cell came to: after the last round, and over the last few.
+def measured_over(results: Sequence[Result], *, n_last: int = 1) -> Document:
+    """Return what the runs of a cell came to: as means of the last `n_last` rounds, and of the last ten.
 
     >>> measured_over([])["accuracy"] is None
     True
@@ -252,7 +254,7 @@ def measured_over(results: Sequence[Result]) -> Document:
     numbers: Document = {}
     for name in ("accuracy", "attack_success", *_optional(results)):
         most = most_of(name)
-        numbers[name] = spread([result.last(name) for result in results], most=most)
+        numbers[name] = spread([_mean(result.series(name)[-n_last:]) for result in results], most=most)
         tails = [_mean(result.series(name)[-LAST:]) for result in results]
         numbers[f"last{LAST}_{name}"] = spread(tails, most=most)
     n_lost = sum(len(result.summary.lost or ()) for result in results)

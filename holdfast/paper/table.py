@@ -80,6 +80,7 @@ class Table:
     printed_by: str = "the paper"  # whose numbers stand beside ours
     printed_in: tuple[str, ...] = ()  # the tables with those numbers, if not this one
     most_seeds: int | None = None  # where a run takes so long that more are not wanted
+    n_last: int = 1  # the last rounds whose mean is the result, as in what is printed
 
     def has(self, row: str, task: str) -> bool:
         """Return whether there is a cell of this row and task."""
@@ -100,7 +101,14 @@ class Table:
         kind: Literal["table", "figure"] = "table" if self.axis is None else "figure"
         note = self.note if isinstance(self.note, str) else self.note(scale)
         return Experiment(
-            self.name, self.title, kind, note, cells, axis=self.axis, printed_by=self.printed_by
+            self.name,
+            self.title,
+            kind,
+            note,
+            cells,
+            axis=self.axis,
+            printed_by=self.printed_by,
+            n_last=self.n_last,
         )
 
     def _cell(self, row: Row, task: str, scale: str, n_seeds: int) -> Cell:

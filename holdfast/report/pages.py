@@ -14,7 +14,7 @@ from .figures import pictures_of
 from .kit import ABSENT, part, render
 from .maps import drawn_watch, verdicts_in
 from .overview import accused_rows, conclude_evidence, heat_maps
-from .tables import cells_by_row, has_more_rounds, lost_rounds
+from .tables import cells_by_row, has_more_rounds, lost_rounds, rounds_text
 from .worst import HEADS, worst_rows
 
 __all__ = ["demo_page", "results_page", "round_page", "round_paths", "write_round"]
@@ -171,8 +171,9 @@ def _section(experiment: Document, titles: Mapping[str, str] = NUMBERS) -> dict[
         column: [cell for cell in experiment["cells"] if cell["column"] == column]
         for column in experiment["columns"]
     }
+    means = f"Numbers are given {rounds_text(experiment)}. " if experiment.get("n_last", 1) > 1 else ""
     return {
-        "note": f"{experiment['note']} {lost_rounds(experiment)}".strip(),
+        "note": f"{means}{experiment['note']} {lost_rounds(experiment)}".strip(),
         "cells": experiment["cells"],
         "columns": {column: _shown(cells, titles) for column, cells in columns.items()},
         "title": str(experiment["title"]),

@@ -24,6 +24,7 @@ __all__ = [
     "lost_rounds",
     "measured_text",
     "printed_text",
+    "rounds_text",
     "table_text",
 ]
 
@@ -79,6 +80,16 @@ def has_more_rounds(experiment: Experiment) -> bool:
     """
     measured = [cell["measured"] for cell in experiment["cells"] if cell["measured"]]
     return any(own.get("longest", LAST + 1) > LAST for own in measured)
+
+
+def rounds_text(experiment: Experiment) -> str:
+    """Say which rounds the numbers of a table are from.
+
+    >>> rounds_text({}), rounds_text({"n_last": 5})
+    ('after the last round', 'as means of the last 5 rounds')
+    """
+    n_last = experiment.get("n_last", 1)
+    return "after the last round" if n_last == 1 else f"as means of the last {n_last} rounds"
 
 
 def lost_rounds(experiment: Experiment) -> str:
@@ -184,7 +195,7 @@ def _legend(experiment: Experiment, scale: str | None) -> str:
     printed_by = experiment.get("printed_by", "the paper")
     beside = "" if scale is None else f", at the scale {scale}; in brackets what {printed_by} prints"
     return (
-        "Accuracy / attack success after the last round, mean ± standard deviation of the seeds"
+        f"Accuracy / attack success {rounds_text(experiment)}, mean ± standard deviation of the seeds"
         f"{beside}. {experiment['note']} {lost_rounds(experiment)}"
     ).strip()
 

@@ -114,8 +114,8 @@ def test_a_list_is_grouped_and_says_which_tasks_an_entry_is_for():
     attacks = "\n".join(map(str.rstrip, holdfast("list", "attacks").stdout.splitlines()))
     heads = ["Backdoors", "Ways to train", "Ways to change the updates", "Ways to hide", "Ways to behave"]
     assert [line for line in attacks.splitlines() if line in heads] == heads
-    assert "; on digits, fashion-mnist, cifar10\n" in attacks
-    assert "labelled wrongly; not on cifar10-semantic, flower-fmnist, fdcr-cifar10\n" in attacks
+    assert "changes per image; on digits, fashion-mnist, cifar10\n" in attacks
+    assert "labelled wrongly; on 7 tasks\n" in attacks
     assert "by SGD; not on twitter" in holdfast("list", "defences").stdout
 
 

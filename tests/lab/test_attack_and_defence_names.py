@@ -25,6 +25,8 @@ def test_every_task_goes_by_its_own_name_and_has_both_backdoors_but_text():
     images = ["a3fl", "distributed", "edge-case", "foreign", "iba", "tuned"]
     own = dict.fromkeys(("digits", "fashion-mnist", "cifar10"), images) | {"twitter": ["edge-case"]}
     own |= {"flower-fmnist": ["patch"], "fdcr-cifar10": ["patch"], "cifar10-semantic": ["semantic"]}
+    own |= {"fdcr-cifar10-full": ["patch"], "fdcr-fmnist": ["patch"], "neuroforensics-mnist": ["a3fl"]}
+    own |= {"gsc-cifar10": ["distributed", "patch"]}
     assert {name: sorted(backdoors) for name, backdoors in BACKDOORS.items()} == {
         name: own.get(name, ["distributed", "edge-case"]) for name in map(base_name, TASKS)
     }
@@ -120,7 +122,7 @@ def test_ways_to_hide_join_with_each_other():
     [
         (
             lambda: task_named("fishing"),
-            r"no task 'fishing'; did you mean 'phishing'\? 'holdfast list tasks' shows all 15$",
+            r"no task 'fishing'; did you mean 'phishing'\? 'holdfast list tasks' shows all 22$",
         ),
         (
             lambda: attack_named("edgecase", PHISHING),
@@ -134,7 +136,8 @@ def test_ways_to_hide_join_with_each_other():
         ),
         (
             lambda: attack_named("a3fl", PHISHING),
-            "no attack 'a3fl' on phishing, only on digits, fashion-mnist, cifar10; 'holdfast list attacks'",
+            "no attack 'a3fl' on phishing, only on digits, fashion-mnist, cifar10, neuroforensics-mnist; "
+            "'holdfast list attacks'",
         ),
         (
             lambda: defence_named("floo", PHISHING, Attack()),

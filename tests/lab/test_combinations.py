@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from holdfast import InputError, aggregators
@@ -85,7 +86,8 @@ def check(found, part):
 
 def test_the_tasks_that_need_data_are_tried_below():
     tried = {*SMALL, "phishing-urls", "spambase", "cifar10", "cifar10-semantic", "twitter"}
-    tried |= {"fashion-mnist", "flower-fmnist", "fdcr-cifar10"}
+    tried |= {"fashion-mnist", "flower-fmnist", "fdcr-cifar10", "fdcr-cifar10-full", "fdcr-fmnist"}
+    tried |= {"gsc-cifar10", "neuroforensics-mnist"}
     assert set(map(base_name, TASKS)) == tried
 
 
@@ -154,6 +156,9 @@ def test_a_real_table_runs(task, file, part):
         ("twitter", "edge-case+collude", "sparsefed"),
         ("twitter-minority", "edge-case", "trimmed_mean"),
         ("fdcr-cifar10", "patch", "multi_metrics"),
+        ("fdcr-cifar10-full", "patch", "dnc"),
+        ("gsc-cifar10", "patch", "flame"),
+        ("gsc-cifar10", "distributed", "fltrust"),
     ],
 )
 def test_real_images_and_tweets_run(task, part, rule):
@@ -185,6 +190,7 @@ def fashion(tmp_path_factory):
         ("fashion-mnist", "tuned+cerberus", "cached"),
         ("fashion-mnist", "distributed+f3ba", "flame"),
         ("flower-fmnist", "patch", "median"),
+        ("fdcr-fmnist", "patch", "krum_trimmed_mean"),
     ],
 )
 @pytest.mark.usefixtures("fashion")
@@ -193,6 +199,18 @@ def test_pictures_of_clothes_run(task, part, rule):
     attack = attack_on(small, part, n_malicious=None if part == "none" else 3)
     run = Run(small, attack, defence(rule, small, attack), sampling="fixed")
     check([record for record, _ in simulate(run)], part)
+
+
+def test_digits_of_mnist_run(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    for part, n_images in (("train", 1_100), ("test", 200)):
+        np.save(tmp_path / f"mnist_{part}_images.npy", rng.integers(0, 256, (n_images, 28, 28), np.uint8))
+        np.save(tmp_path / f"mnist_{part}_labels.npy", (np.arange(n_images) % 10).astype(np.uint8))
+    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
+    small = tiny(task_named("neuroforensics-mnist", scale="smoke"))
+    attack = attack_on(small, "a3fl", n_malicious=3)
+    run = Run(small, attack, defence("align_ins", small, attack), sampling="fixed")
+    check([record for record, _ in simulate(run)], "a3fl")
 
 
 def test_a_trigger_of_pixels_or_flip_on_tweets_is_impossible_and_says_so():

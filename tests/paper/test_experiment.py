@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -51,6 +52,17 @@ def test_a_cell_says_what_its_seeds_came_to(tmp_path):
     assert found["stands_in_for"] == "cifar10"
     assert found["keys"] == [run.key for run in runs]
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
+
+
+def test_a_table_may_give_the_mean_of_its_last_rounds(tmp_path):
+    run = tiny_run("invariant", n_rounds=6)
+    (result,) = made(tmp_path, run)
+    one = replace(experiment(cell(run)), n_last=5)
+    (shown,) = document([one], tmp_path, scale="cpu")["experiments"]
+    for name in ("accuracy", "attack_success"):
+        mean = sum(result.series(name)[1:]) / 5
+        assert shown["cells"][0]["measured"][name]["mean"] == pytest.approx(mean)
+    assert shown["n_last"] == 5
 
 
 def test_what_is_not_finished_is_not_measured_but_told_of(tmp_path):

@@ -6,6 +6,7 @@ from .dataset import Dataset, Pool, standardise
 from .digits import digits
 from .fashion_mnist import fashion_mnist
 from .minorities import dialect, inverted, reordered, turned
+from .mnist import mnist
 from .phishing import phishing
 from .tables import phishing_urls, spambase, table
 from .twitter import twitter
@@ -20,6 +21,7 @@ __all__ = [
     "digits",
     "fashion_mnist",
     "inverted",
+    "mnist",
     "phishing",
     "phishing_urls",
     "reordered",

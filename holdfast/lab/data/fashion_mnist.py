@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from .dataset import Dataset, Pool
 from .folders import find_file
 from .images import Bytes, Published, check_counts, first_of_each_class, load_images
 
-__all__ = ["CLASSES", "FASHION_MNIST", "fashion_mnist", "read_idx"]
+__all__ = ["CLASSES", "FASHION_MNIST", "fashion_mnist", "read_idx", "read_idx_stream", "scaled"]
 
 UNSIGNED_BYTES = 0x08  # as an IDX file says it
 MOST_BYTES = 60_000 * 28 * 28
@@ -67,34 +68,40 @@ def fashion_mnist(*, n_train: int = 60_000, n_test: int = 10_000) -> Dataset:
     train, y_train = first_of_each_class(held["train_images"], held["train_labels"], count=n_train)
     test, y_test = first_of_each_class(held["test_images"], held["test_labels"], count=n_test)
     pool = Pool(_turned(held, "train", N_TURNED[0]), _turned(held, "test", N_TURNED[1]), TROUSER)
-    return Dataset(_scaled(train), y_train, _scaled(test), y_test, pools={"turned": pool})
+    return Dataset(scaled(train), y_train, scaled(test), y_test, pools={"turned": pool})
 
 
-def _scaled(images: Bytes) -> NDArray[np.float32]:
+def scaled(images: Bytes) -> NDArray[np.float32]:
+    """Return grey images (n, rows, columns) in bytes as (n, 1, rows, columns) in [0, 1]."""
     return np.asarray(images[:, np.newaxis] / np.float32(255))
 
 
 def _turned(held: Mapping[str, Bytes], part: str, count: int) -> NDArray[np.float32]:
     """Return the last trousers of a part, turned by a quarter."""
     last = np.flatnonzero(held[f"{part}_labels"] == TROUSER)[-count:]
-    return np.ascontiguousarray(np.rot90(_scaled(held[f"{part}_images"][last]), axes=(2, 3)))
+    return np.ascontiguousarray(np.rot90(scaled(held[f"{part}_images"][last]), axes=(2, 3)))
 
 
 def read_idx(path: Path) -> Bytes:
-    """Return the array of bytes in a gzipped IDX file, the form of MNIST: its shape, then its bytes."""
+    """Return the array of bytes in a gzipped IDX file."""
     try:
         with gzip.open(path) as file:
-            zeros, kind, n_axes = struct.unpack(">HBB", file.read(4))
-            shape = struct.unpack(f">{n_axes}I", file.read(4 * n_axes))
-            n_bytes = math.prod(shape)
-            if zeros or kind != UNSIGNED_BYTES or not 0 < n_bytes <= MOST_BYTES:
-                raise DataError(
-                    f"{path} was refused: its header must stand for 1 to {MOST_BYTES:,} unsigned bytes;"
-                    f" got type {kind} and shape {shape}"
-                )
-            raw = file.read(n_bytes + 1)
+            return read_idx_stream(file, str(path))
     except (gzip.BadGzipFile, EOFError, zlib.error, struct.error) as error:
         raise DataError(f"{path} is not a whole IDX file in gzip: {error}") from None
+
+
+def read_idx_stream(file: IO[bytes] | gzip.GzipFile, name: str) -> Bytes:
+    """Return the array of bytes in an IDX file, the form of MNIST: its shape, then its bytes."""
+    zeros, kind, n_axes = struct.unpack(">HBB", file.read(4))
+    shape = struct.unpack(f">{n_axes}I", file.read(4 * n_axes))
+    n_bytes = math.prod(shape)
+    if zeros or kind != UNSIGNED_BYTES or not 0 < n_bytes <= MOST_BYTES:
+        raise DataError(
+            f"{name} was refused: its header must stand for 1 to {MOST_BYTES:,} unsigned bytes;"
+            f" got type {kind} and shape {shape}"
+        )
+    raw = file.read(n_bytes + 1)
     if len(raw) != n_bytes:
-        raise DataError(f"{path} was refused: its header stands for {n_bytes:,} bytes; it has fewer or more")
+        raise DataError(f"{name} was refused: its header stands for {n_bytes:,} bytes; it has fewer or more")
     return np.frombuffer(raw, np.uint8).reshape(shape)

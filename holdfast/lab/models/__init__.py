@@ -29,6 +29,7 @@ __all__ = [
     "named_params",
     "resnet18",
     "small_cnn",
+    "wide_cnn",
 ]
 
 
@@ -72,13 +73,24 @@ def cifar_cnn(*, widths: tuple[int, int, int] = (32, 64, 64), n_classes: int = 1
     >>> sum(p.numel() for p in cifar_cnn().parameters())
     122570
     """
+    return wide_cnn(widths=widths, hidden=64, n_classes=n_classes)
+
+
+def wide_cnn(
+    *, widths: tuple[int, int, int] = (32, 64, 64), hidden: int = 256, n_classes: int = 10
+) -> nn.Module:
+    """Build the layers of `cifar_cnn`, with the width of the hidden layer as a setting.
+
+    >>> sum(p.numel() for p in wide_cnn().parameters())
+    321290
+    """
     from ._networks import HalvingPool
 
     layers: list[nn.Module] = []
     for n_in, n_out in pairwise((3, *widths)):
         layers += [nn.Conv2d(n_in, n_out, 3, padding=1), nn.ReLU(), HalvingPool()]
     return nn.Sequential(
-        *layers, nn.Flatten(), nn.Linear(16 * widths[-1], 64), nn.ReLU(), nn.Linear(64, n_classes)
+        *layers, nn.Flatten(), nn.Linear(16 * widths[-1], hidden), nn.ReLU(), nn.Linear(hidden, n_classes)
     )
 
 

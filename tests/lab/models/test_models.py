@@ -1,8 +1,18 @@
+from functools import partial
+
 import numpy as np
 import torch
 from torch.func import functional_call
 
-from holdfast.lab.models import build_network, cifar_cnn, flat_params, mlp, named_params, small_cnn
+from holdfast.lab.models import (
+    build_network,
+    cifar_cnn,
+    flat_params,
+    mlp,
+    named_params,
+    small_cnn,
+    wide_cnn,
+)
 
 
 def test_the_phishing_network_has_the_papers_size():
@@ -50,3 +60,9 @@ def test_the_cnn_for_cifar_is_small_and_has_no_norm_layers():
     assert 100_000 <= flat_params(model).size <= 300_000
     assert not list(model.buffers())
     assert model(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+
+
+def test_the_wide_cnn_is_the_cnn_for_cifar_with_another_hidden_layer():
+    narrow, wide = (build_network(make, seed=0) for make in (cifar_cnn, partial(wide_cnn, hidden=64)))
+    np.testing.assert_array_equal(flat_params(narrow), flat_params(wide))
+    assert flat_params(wide_cnn()).size == 321_290
