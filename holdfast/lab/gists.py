@@ -24,7 +24,7 @@ GISTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "cifar10-semantic": "cifar10 without the cars of the semantic backdoor",
             "cifar10-resnet18": "cifar10 by the paper's protocol, from ImageNet weights",
             "cifar10-released": "cifar10 by the paper's released code, to the letter",
-            "cifar10-resnet18-warm": "cifar10 with the paper's network, without ImageNet weights",
+            "cifar10-resnet18-warm": "cifar10, the paper's network, its own warm start",
             "flower-fmnist": "fashion-mnist as in a published Flower study",
             "fdcr-cifar10": "cifar10 as in the paper of FDCR",
             "fdcr-cifar10-full": "cifar10 as in the paper of FDCR, all of it",

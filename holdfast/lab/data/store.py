@@ -78,7 +78,7 @@ def verify(entry: Entry) -> dict[str, State]:
 def _install(source: DataSource, step: Step) -> list[Path]:
     """Fetch a source's files, make of them what the loader reads, and move that into the data folder."""
     if source.needs and find_spec(source.needs) is None:
-        what, extra = EXTRAS[source.needs]
+        what, extra = EXTRAS.get(source.needs, (source.needs, "data"))
         raise UnreachableError(f"decoding it needs {what}; {install(extra)}")
     folder, downloads = data_folder(), _downloads_folder()
     downloaded = [fetch(remote, downloads, seen=step(remote)) for remote in source.files]
