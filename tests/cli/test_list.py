@@ -32,7 +32,7 @@ def test_every_defence_is_listed_with_every_setting():
         assert set(settings) == set(keywords) - set(ROLES["rule"].inputs)
     tau = "0.6 (cifar10: 0.2, cifar10-resnet18: 0.2, cifar10-released: 0.2, cifar10-resnet18-warm: 0.2)"
     assert entries["invariant"] == {"tau": tau, "alpha": 0.25, "strict": False}
-    assert entries["sign_sgd"]["step"] == "0.001 (phishing: 0.01)"
+    assert entries["sign_sgd"]["step"] == "0.001 (phishing: 0.01, phishing-noniid: 0.01)"
     assert entries["krum"] == {"n_malicious": "f, the attackers expected per round"}
 
 
