@@ -16,7 +16,6 @@ import numpy as np
 from holdfast import factions, trimmed_mean
 from holdfast.updates import rows_of
 from holdfast.watching import ClientMemory
-from holdfast.watching.memory import N_VIEWS
 
 from .budget import available_memory
 from .cases import RESNET18, is_disturbed
@@ -37,20 +36,23 @@ def remembered(n_clients: int, dim: int, *, n_apart: int = 0) -> ClientMemory:
     """Return a memory in which all were heard three times, and some push the same way."""
     rng = np.random.default_rng(0)
     push = rng.standard_normal(dim, dtype=np.float32)
-    views = np.empty((N_VIEWS, n_clients), object)
-    for place in np.ndindex(views.shape):
-        row = rng.standard_normal(dim, dtype=np.float32) + (push if place[1] < n_apart else 0)
-        views[place] = np.clip(2000 * row, -8192, 8192).astype(np.int16)
+    rows = np.empty(n_clients, object)
+    for client in range(n_clients):
+        row = rng.standard_normal(dim, dtype=np.float32) + (push if client < n_apart else 0)
+        rows[client] = np.clip(2000 * row, -8192, 8192).astype(np.int16)
     heard, none = np.full(n_clients, 3, np.int32), np.zeros(n_clients, np.int32)
     return ClientMemory(
         tuple(range(n_clients)),
-        views,
+        rows,
         heard=heard,
         last=heard,
         looks=heard,
         evidence=np.zeros(n_clients),
         faction=none,
         since=none,
+        certain=np.zeros(n_clients, bool),
+        squares=np.full(n_clients, 4e6 * dim),
+        length=np.ones(n_clients),
         round=3 * n_clients // N_PER_ROUND,
         n_applied=1,
         seed=0,
@@ -75,7 +77,7 @@ def many_clients(n_clients: int, n_sampled: int, *, n_apart: int = 0) -> dict[st
         "n_expelled": len(watched.verdicts.of("expelled")),
         "seconds": found["seconds"],
         "seconds_quartiles": found["seconds_quartiles"],
-        "state_bytes": sum(row.nbytes for row in state.views.flat),
+        "state_bytes": sum(row.nbytes for row in state.rows),
         "peak_bytes": peak,
         "outside_load": found["outside_load"],
     }

@@ -185,10 +185,8 @@ def _attendance(found: Screened, watched: Watched | None) -> Attendance:
 
 def _why_adapted(bound: Rule, adapted: Rule, found: Screened) -> str:
     """Name the settings that the rule ran with in this round, and why."""
-    gone = [f"{len(found.expelled)} left out by the watch"] * bool(found.expelled)
-    gone += [f"{len(found.dropped)} dropped"] * bool(found.dropped)
-    left = f"{len(found.clients)} clients are left" + (f", {', '.join(gone)}" if gone else "")
-    return f"{left}: {bound!r} ran as {adapted!r}"
+    gone = f", {len(found.expelled)} left out by the watch" if found.expelled else ""
+    return f"{len(found.clients)} clients are left{gone}: {bound!r} ran as {adapted!r}"
 
 
 def _flat_params(found: Screened) -> Any:

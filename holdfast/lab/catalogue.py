@@ -87,7 +87,7 @@ def list_choices(kind: Kind, *, own: Own | None = None) -> list[Choice]:
     With `own`, those in a user's file, by the names they have there.
 
     >>> [entry.name for entry in list_choices("tasks")][:6]
-    ['phishing', 'digits', 'phishing-urls', 'spambase', 'fashion-mnist', 'cifar10']
+    ['phishing', 'phishing-noniid', 'digits', 'phishing-urls', 'spambase', 'fashion-mnist']
     """
     if own is not None:
         return list(_owned(kind, own))

@@ -116,7 +116,7 @@ def _check_all(name: str, values: Iterable[Any], kind: str, *, may_lack: bool = 
 def _unusable(record: Mapping[str, Any]) -> list[str]:
     """Return why updates could not be used. Those of expelled clients could be, and are told of elsewhere."""
     reasons = [drop["reason"] for drop in record["diagnostics"]["dropped"]]
-    return [reason for reason in reasons if not reason.startswith("expelled ")]
+    return [reason for reason in reasons if not reason.startswith(("expelled ", "counts as one "))]
 
 
 def _is_lost(record: Mapping[str, Any]) -> bool:

@@ -23,7 +23,8 @@ ACCUSED: tuple[Standing, ...] = ("expelled", "counts as one", "suspected")
 class Verdict:
     """What is known of one client after a round.
 
-    `false_alarm` is the chance that a training of honest clients alone shows as much against anybody.
+    `false_alarm` is the chance that a training of honest clients alone shows as much evidence against
+    anybody, as measured behind plain averaging.
 
     >>> print(Verdict("bob", "expelled", heard=4, false_alarm=0.002, faction=1, since=6))
     client bob: expelled since round 6, votes with faction 1 (heard 4 times, false alarm: 1 in 500)

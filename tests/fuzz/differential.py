@@ -195,6 +195,10 @@ def outcome(made, result):
     said = {**result.diagnostics.as_dict(), "dropped": None}
     if not said["aggregated"]:
         said |= {"clients": None, "notes": []}
+    used = set(said["clients"] or ())
+    same = [[client for client in group if client in used] for group in said["identical"]]
+    said["identical"] = [group for group in same if len(group) > 1]
+    said["unchanged"] = [client for client in said["unchanged"] if client in used]
     said["notes"] = [note for note in said["notes"] if "look like whole models" not in note]  # a guess
     return model_bits(made, result), json.dumps(said)
 
