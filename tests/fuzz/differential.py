@@ -11,7 +11,7 @@ from holdfast import aggregators as a
 from holdfast import defend
 from holdfast.aggregators.settings import share_withstood
 from holdfast.aggregators.sparsefed import SparseFedState
-from holdfast.core import Memory
+from holdfast.core import Attendance, Memory
 from holdfast.errors import InputError
 from holdfast.updates.counts import balanced_counts, capped_counts
 
@@ -184,7 +184,8 @@ def check_result(made, rule, given, result, good):
         weights = capped_counts(claimed, said.clients)[0]
         if rule.name != "fedavg":
             weights = balanced_counts(weights, said.clients, withstood=share_withstood(rule))[0]
-    check_update(Ruled(made, rule, rows, update, said, weights, given))
+    adapted = rule.adapted(Attendance(len(good)))
+    check_update(Ruled(made, adapted, rows, update, said, weights, given))
     if counter is not None and rule.name != "fedavg":
         counters = sorted(made.counters[i] for i in good)
         assert counter == counters[(len(counters) - 1) // 2]
