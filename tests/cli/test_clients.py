@@ -84,7 +84,7 @@ NAMES = ("suspected", "clear")
 
 def client(id, standing="clear", **more):
     empty = dict.fromkeys(("since", "faction", "norm", "trimmed", "opposed", "last_round"))
-    counts = {"n_used": 1, "n_dropped": 0, "banned": False, "pardoned": False}
+    counts = {"n_used": 1, "n_dropped": 0, "banned": False, "pardoned": False, "former": False}
     return {"id": id, "standing": standing, **empty, **counts, **more}
 
 
