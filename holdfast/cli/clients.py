@@ -77,7 +77,10 @@ def list_command(
     last = about["last"]["round"] if about["last"] else 0
     counts = ", ".join(f"{about[f'n_{name}']} {name}" for name in ("expelled", "suspected", "banned"))
     counts += f", {about['n_as_one']} count as one" if about["n_as_one"] else ""
-    typer.echo(f"{counted(last, 'round')}, {counted(about['n_clients'], 'client')}: {counts}")
+    present = counted(about["n_clients"], "client")
+    if about["n_former"]:
+        present += f" now, {about['n_former']} known from before"
+    typer.echo(f"{counted(last, 'round')}, {present}: {counts}")
     if not found:
         typer.echo(NOBODY[only])
         return
@@ -169,8 +172,12 @@ def _decide(action: "Action", client: str, ledger: Path, why: str, by: str | Non
         with open_ledger(ledger) as opened:
             id = _id_in(opened, client)
             opened.decide(action, id, why=why, by=_user() if by is None else by)
-    done = "banned" if action == "ban" else "pardoned"
-    typer.echo(f"client {printable(id)} is {done}; a running training follows in its next round")
+            is_former = opened.client(id)["former"]
+    done = f"client {printable(id)} is {'banned' if action == 'ban' else 'pardoned'}"
+    if is_former:
+        typer.echo(f"{done}, but its id has not come back since clients got new ids: this reaches nobody now")
+        return
+    typer.echo(f"{done}; a running training follows in its next round")
 
 
 def _user() -> str:

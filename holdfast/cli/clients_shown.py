@@ -19,6 +19,7 @@ COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "standing": lambda one: one["standing"] or "-",
     "remark": lambda one: one["remarks"][0] if one["remarks"] else "-",
     "decided": lambda one: _decision(one) or "-",
+    "run": lambda one: "earlier" if one["former"] else "-",
     "since": lambda one: str(one["since"] or "-"),
     "faction": lambda one: str(one["faction"] or "-") if _is_accused(one) else "-",
     "used": lambda one: str(one["n_used"]),
@@ -54,6 +55,8 @@ def client_history(client: dict[str, Any]) -> Iterator[str]:
     standing = (client["standing"] or "no verdict", _decision(client), *client["remarks"])
     stands = ", ".join(filter(None, standing))
     yield f"client {printable(client['id'])}: {stands}"
+    if client["former"]:
+        yield "  of an earlier run: its id has not come back since clients got new ids"
     yield f"  first heard in round {client['first_round']}, last in {client['last_round']}"
     used, dropped = (counted(client[name], "round") for name in ("n_used", "n_dropped"))
     yield f"  used in {used}, dropped in {dropped}"
@@ -92,13 +95,13 @@ def _entry(one: dict[str, Any]) -> str:
     return f"{fate}{known}{', the global model unchanged' if one['norm'] == 0 else same}"
 
 
-def _rank(one: dict[str, Any]) -> tuple[int, list[tuple[int, str]]]:
-    """Return where a client stands in the table: by how much is held against it, then by its id."""
+def _rank(one: dict[str, Any]) -> tuple[bool, int, list[tuple[int, str]]]:
+    """Return where a client stands in the table: by its run, how much is held against it, and its id."""
     is_accused = (one["standing"] == standing for standing in ACCUSED)
     against = (one["banned"], *is_accused, one["remarks"], one["n_dropped"])
     place = next((place for place, is_so in enumerate(against) if is_so), len(against))
     parts = re.findall(r"\d+|\D+", str(one["id"]))
-    return place, [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+    return one["former"], place, [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _decision(one: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 what it decides.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -173,7 +174,15 @@ def _ruled(
         except NotFiniteError:
             return unchanged(bound, found, memory, "the next model would not be finite", apply)
     few = f"{len(found.clients)} clients are usable, {min_clients} are needed"
-    return unchanged(bound, found, memory, few if found.clients else "no usable update is left", apply)
+    why = (few if found.clients else "no usable update is left") + _kept_out(found)
+    return unchanged(bound, found, memory, why, apply)
+
+
+def _kept_out(found: Screened) -> str:
+    """Return how many clients the watch keeps out of a round and the usual reasons, to follow another."""
+    reasons = Counter(drop.reason for drop in found.expelled).most_common(3)
+    told = " and ".join(f"{count} ({reason})" for reason, count in reasons)
+    return f": the watch keeps out {told}" if reasons else ""
 
 
 def _attendance(found: Screened, watched: Watched | None) -> Attendance:

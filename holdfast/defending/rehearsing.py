@@ -1,5 +1,6 @@
 """A rehearsal: rule and watch run once on made-up rows: a wrong setting fails before anybody trains."""
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -14,26 +15,67 @@ __all__ = ["rehearse"]
 #: Rows and columns of the made-up round. Rules that assume attackers get more rows, up to a limit.
 N_ROWS, N_COLUMNS, N_ASSUMED = 11, 16, 50
 
+#: (a, b) where a rule withstands f attackers among a * f + b clients or more, by its theorem.
+WITHSTANDS = {
+    **dict.fromkeys(("krum", "multi_krum", "multi_krum_cosine", "krum_trimmed_mean"), (2, 3)),
+    "bulyan": (4, 3),
+    **dict.fromkeys(("arc", "dnc", "nnm"), (2, 1)),
+}
+
 
 @lru_cache(maxsize=256)
-def rehearse(chosen: Rule | Watch) -> None:
+def rehearse(chosen: Rule | Watch, *, n_clients: int | None = None) -> None:
     """Raise an InputError if a rule or a watch of holdfast's cannot run with its settings.
 
-    Whether there are enough clients for it is seen in the round. A function of the user's own is not called:
-    only real rows have the form that it may expect.
+    A function of the user's own is not called: only real rows have the form that it may expect.
 
-    >>> from holdfast import invariant
+    Args:
+        chosen: The rule or the watch.
+        n_clients: The fewest clients that a round may have. A rule must withstand the attackers that it
+            assumes among so many. Without this number, how many clients come is seen in the round.
+
+    >>> from holdfast import invariant, krum
     >>> rehearse(invariant(alpha=0.5))
     Traceback (most recent call last):
         ...
     holdfast.errors.InputError: alpha, the share trimmed at each end, must be in [0, 0.5), such as 0.25; got \
 0.5; for the median use the rule of that name
+    >>> rehearse(krum(n_malicious=4), n_clients=10)
+    Traceback (most recent call last):
+        ...
+    holdfast.errors.TooFewClientsError: krum(n_malicious=4) needs 11 clients in a round (n >= 2f + 3), and a \
+round may have as few as 10: ask more clients, or set n_malicious to 3 or less
     """
     chosen.check_complete()
     if not _is_own(chosen):
         return
+    with suppress(TooFewClientsError):
+        _run(chosen, N_ROWS + 4 * _assumed(chosen))
+    if n_clients is not None:
+        _check_withstands(chosen, n_clients)
+        _run(chosen, n_clients)
+
+
+def _check_withstands(chosen: Bound[Any], n_clients: int) -> None:
+    """Raise unless the rule, and the one that it works in front of, withstand f attackers among so many."""
+    settings = dict(chosen.settings)
+    if chosen.name in WITHSTANDS:
+        a, b = WITHSTANDS[chosen.name]
+        n_needed, n_withstood = a * settings["n_malicious"] + b, (n_clients - b) // a
+        if n_clients < n_needed:
+            other = f"set n_malicious to {n_withstood} or less" if n_withstood > 0 else "use the median"
+            raise TooFewClientsError(
+                f"{chosen!r} needs {n_needed} clients in a round (n >= {a}f + {b}), and a round may have as"
+                f" few as {n_clients}: ask more clients, or {other}"
+            )
+    if chosen.inner is not None:
+        n_rows = -(-n_clients // settings["size"]) if chosen.name == "bucketing" else n_clients
+        _check_withstands(chosen.inner, n_rows)
+
+
+def _run(chosen: Any, n_rows: int) -> None:
+    """Run a rule or a watch once on so many made-up rows."""
     chosen, rng = _in_memory(chosen), np.random.default_rng(0)
-    n_rows = N_ROWS + 4 * _assumed(chosen)
     rows = rows_of(rng.normal(size=(n_rows, N_COLUMNS)).astype(np.float32))
     inputs: dict[str, Any] = {"clients": range(n_rows), "rng": rng}
     if chosen.role == "rule":
@@ -41,7 +83,7 @@ def rehearse(chosen: Rule | Watch) -> None:
         inputs |= {"weights": np.ones(n_rows), "params": flat, "previous": flat, "reference": flat}
     try:
         chosen.run(rows, **inputs)
-    except (TooFewClientsError, NonFiniteError):  # of the clients that come, not of settings
+    except NonFiniteError:  # of the clients that come, not of settings
         return
     except HoldfastError:
         raise

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..updates.layout import all_finite
 from .decoding import Refusal, numbers_in
 
-__all__ = ["Reference", "begin_anew", "own_update", "sampler_of", "stepped_by"]
+__all__ = ["Reference", "begin_anew", "fewest_asked", "own_update", "sampler_of", "stepped_by"]
 
 Array = NDArray[Any]
 #: Given the global model, by name, returns the same after the server's own training on data it trusts.
@@ -35,6 +35,23 @@ def sampler_of(inner: Strategy | None, sampling: dict[str, Any]) -> Strategy:
     if sampling:
         raise InputError(f"{', '.join(sampling)}: with inner=, pass this to the inner strategy")
     return inner
+
+
+def fewest_asked(sampler: Strategy) -> int | None:
+    """Return the fewest nodes that a round asks by the sampler's settings; None where they are Flower's own.
+
+    >>> fewest_asked(FedAvg(fraction_train=0.5, min_available_nodes=20)), fewest_asked(FedAvg())
+    (10, None)
+    """
+    usual = inspect.signature(FedAvg).parameters
+    n_available, n_least = (
+        getattr(sampler, name, usual[name].default) for name in ("min_available_nodes", "min_train_nodes")
+    )
+    fraction = getattr(sampler, "fraction_train", 1.0)
+    is_usual = (
+        n_available <= usual["min_available_nodes"].default and n_least <= usual["min_train_nodes"].default
+    )
+    return None if is_usual or not fraction else max(int(n_available * fraction), n_least)
 
 
 def stepped_by(

@@ -4,7 +4,7 @@ import logging
 import shlex
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from logging import INFO, WARNING
 from pathlib import Path
@@ -19,6 +19,7 @@ from ..ledger import Ledger, Policy, RoundEntry, open_ledger, read_policy
 from ..ledger.lines import Lookout, summary_line
 from ..ledger.opening import Action
 from ..watching import Verdict, Verdicts
+from .returning import Returning
 
 __all__ = ["Desk", "OnVerdict"]
 
@@ -69,12 +70,15 @@ class Desk:
         self._by_policy: dict[Any, tuple[str, str]] = {}  # which holds if it could not be written, too
         self._lookout = Lookout(noun="node")
         self._standings: dict[Any, str] = {}
+        self._in_ledger: frozenset[Any] | None = None  # who was in the ledger when the training started
+        self._former: frozenset[Any] = frozenset()  # whose ids have not come back
         self._started = time.monotonic()
 
     @contextmanager
     def training(self, *, after: int, model: str | None, **facts: Any) -> Iterator[None]:
         """Hold the ledger while rounds are made, after a round whose model had this hash."""
         self.stopping, self._standings, self._lookout = None, {}, Lookout(noun="node")
+        self._in_ledger, self._former = frozenset(), frozenset()
         if self.path is None:
             yield
             return
@@ -89,9 +93,10 @@ class Desk:
                 log.warning(
                     "%s: marked as undone: %s after round %d", self.path, counted(len(undone), "round"), after
                 )
-            self._standings = {
-                one["id"]: one["standing"] for one in self._ledger.clients() if one["standing"]
-            }
+            clients = self._ledger.clients()
+            self._in_ledger = frozenset(one["id"] for one in clients if one["first_round"] is not None)
+            self._former = frozenset(one["id"] for one in clients if one["former"])
+            self._standings = {one["id"]: one["standing"] for one in clients if one["standing"]}
             if facts.get("watch") is None:
                 self._warn_of_expelled()
             try:
@@ -113,6 +118,20 @@ class Desk:
                 expelled[0],
                 shlex.quote(str(self.path)),
             )
+
+    def recognise(self, connected: Iterable[Any], remembered: Iterable[Any]) -> None:
+        """Warn, once in a training, if most nodes have other ids than those remembered or in the ledger."""
+        if self._in_ledger is None:
+            return
+        known, self._in_ledger = self._in_ledger.union(remembered), None
+        found = Returning.of(connected, remembered=known)
+        if not found.has_new_ids:
+            return
+        self._former |= found.missing
+        flower_log(WARNING, "%s", found)
+        with self._ledger_used("written") as ledger:
+            if ledger is not None:
+                ledger.renew_ids(n_connected=found.n_connected, n_known=found.n_known)
 
     def begin_round(self) -> None:
         """Read what the operator has decided, and start the clock."""
@@ -141,7 +160,7 @@ class Desk:
         """
         if verdicts is None or self.policy is None:
             return
-        known = {*self.banned, *self.pardoned}
+        known = {*self.banned, *self.pardoned, *self._former}
         named = [one for one in verdicts if one.since is not None and one.client not in known]
         fresh = [one for one in named if one.since == verdicts.round or one.standing == "suspected"]
         if not fresh:
@@ -175,7 +194,8 @@ class Desk:
         with self._ledger_used("written") as ledger:
             if ledger is not None:
                 audit = ledger.write(entry)
-        flower_log(INFO, "%s", summary_line(entry, audit=audit, noun="node"))
+        self._former -= {one.client for one in entry.clients}
+        flower_log(INFO, "%s", summary_line(entry, audit=audit, noun="node", former=self._former))
         for line in self._lookout.warnings(entry):
             flower_log(WARNING, "%s", line)
         for one in entry.verdicts or ():

@@ -83,6 +83,8 @@ class Rounds(Strategy):
         number = server_round + self._rounds_before
         self.desk.begin_round()
         asking = self._asking(self.inner.configure_train(number, arrays, config, self._seen(grid)))
+        remembered = () if self._state.watch is None else self._state.watch.clients
+        self.desk.recognise(grid.get_node_ids(), remembered)  # now that enough nodes have connected
         if 0 < len(asking) < self.min_replies:
             flower_log(
                 WARNING,

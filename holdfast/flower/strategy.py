@@ -13,12 +13,12 @@ from flwr.supercore import log as flower_log
 from .._support.counting import check_whole
 from ..core import Aggregate, Memory, Rule, Watch, bind
 from ..defending.rehearsing import rehearse
-from ..errors import InputError
+from ..errors import InputError, TooFewClientsError
 from ..ledger import Policy
 from ..updates.forms import BUFFERS
 from .ending import ShouldStop, Stopped, flowers_format, numbered_from, stop_argument
 from .grid import guarded
-from .inner import Reference, sampler_of
+from .inner import Reference, fewest_asked, sampler_of
 from .operating import Desk, OnVerdict
 from .progress import Standing, check_place, held_already, keep_progress, load_progress
 from .rounds import Rounds
@@ -95,6 +95,7 @@ class Robust(Rounds):
         if seed is not None:
             check_whole("seed", seed, at_least=0)
         check_whole("min_replies", min_replies, at_least=1)
+        self._check_withstands()
         check_whole("keep_every", keep_every, at_least=0)
         check_whole("most_kept", most_kept, at_least=1)
         for name, given in (("resume=True", resume), ("keep_every", keep_every)):
@@ -178,6 +179,19 @@ class Robust(Rounds):
             inner=self.inner,
             most_kept=self.most_kept if self.keep_every and number % self.keep_every == 0 else 0,
         )
+
+    def _check_withstands(self) -> None:
+        """Raise if the smallest round that the sampling allows is too small for the rule."""
+        n_asked = fewest_asked(self.inner)
+        if n_asked is None:
+            return
+        try:
+            rehearse(self.rule, n_clients=max(n_asked, self.min_replies))
+        except TooFewClientsError as error:
+            raise InputError(
+                f"{error} (min_available_nodes, fraction_train and min_train_nodes say how many nodes a round"
+                " asks at least)"
+            ) from None
 
     def _start_from(self, initial_arrays: ArrayRecord, num_rounds: int) -> tuple[ArrayRecord, int]:
         """Return the model to start from, and after which round that is; the memory is as it was then."""

@@ -1,6 +1,6 @@
 """What an operator should read after a round: one line of a good one, and who stands apart from others."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +29,10 @@ LEAST_KEPT = 0.02
 N_CROWD = 5
 
 
-def summary_line(entry: RoundEntry, *, audit: str = "", noun: str = "client") -> str:
-    """Return one line on a round.
+def summary_line(
+    entry: RoundEntry, *, audit: str = "", noun: str = "client", former: Collection[Any] = ()
+) -> str:
+    """Return one line on a round. Verdicts on `former` clients, whose ids have not come back, do not count.
 
     >>> summary_line(RoundEntry(round=3, rule="invariant()", kept_fraction=0.384), audit="3fa9c1a0b0d1ff")
     'round 3: 0 of 0 clients used, kept 38 % of coordinates, audit 3fa9c1a0b0d1'
@@ -49,7 +51,7 @@ def summary_line(entry: RoundEntry, *, audit: str = "", noun: str = "client") ->
         parts.append(f"{dropped} dropped")
     if entry.kept_fraction is not None:
         parts.append(f"kept {_percent(entry.kept_fraction)} of coordinates")
-    standings = [one.standing for one in entry.verdicts or ()]
+    standings = [one.standing for one in entry.verdicts or () if one.client not in former]
     parts += [f"{standings.count(one)} {one}" for one in reversed(ACCUSED) if one in standings]
     if entry.model_after:
         parts.append(f"model {entry.model_after[:12]}")

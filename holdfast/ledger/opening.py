@@ -187,6 +187,18 @@ class Ledger:
             told = {key: printable(value, limit=1000) for key, value in facts.items()}
             append_line(connection, {"kind": "note", "at": time.time(), **told})
 
+    def renew_ids(self, *, n_connected: int, n_known: int) -> None:
+        """Note that clients have new ids: those known so far are former ones until they take part again.
+
+        Args:
+            n_connected: How many clients are connected now.
+            n_known: How many of these the ledger knew before.
+        """
+        with self._writing() as connection:
+            fact = reading.newest(connection) | {"n_connected": n_connected, "n_known": n_known}
+            keep_facts(connection, {"new_ids": fact})
+            append_line(connection, {"kind": "note", "at": time.time(), "new_ids": printable(fact)})
+
     def undo(self, *, after: int, why: str) -> list[int]:
         """Mark all rounds after this one as undone and return which. Nothing is deleted."""
         with self._writing() as connection:

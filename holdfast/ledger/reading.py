@@ -18,6 +18,7 @@ __all__ = [
     "facts_of",
     "json_in",
     "last_round",
+    "newest",
     "overview",
     "requests",
     "round_of",
@@ -33,9 +34,11 @@ FATES = {"used": "u", "dropped": "d", "heard": "h"}
 #: A client stands apart once it did in so many of its rounds in a row; so many rounds are looked at for it.
 N_APART, MOST_ROUNDS = 3, 100
 
-CLIENTS = """
-SELECT clients.*, rounds.round AS last_round, examples, norm, cosine, trimmed, opposed, weight, reason, code,
-    duplicate_of
+#: Whether a client was known before clients got new ids, and has not taken part since.
+FORMER = "(clients.number <= :client AND coalesce(clients.last_seq, 0) <= :seq)"
+CLIENTS = f"""
+SELECT clients.*, {FORMER} AS former, rounds.round AS last_round, examples, norm, cosine, trimmed, opposed,
+    weight, reason, code, duplicate_of
 FROM clients LEFT JOIN entries ON entries.seq = clients.last_seq AND entries.client = clients.number
 LEFT JOIN rounds ON rounds.seq = clients.last_seq
 """
@@ -62,6 +65,14 @@ def last_round(connection: sqlite3.Connection) -> int | None:
     return found
 
 
+def newest(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Return what tells clients and rounds known so far from those that come later."""
+    seq, client = connection.execute(
+        "SELECT (SELECT max(seq) FROM rounds), (SELECT max(number) FROM clients)"
+    ).fetchone()
+    return {"seq": seq or 0, "client": client or 0, "round": last_round(connection)}
+
+
 def round_of(connection: sqlite3.Connection, round: int) -> sqlite3.Row | None:
     """Return the row of a round that counts."""
     found: sqlite3.Row | None = connection.execute(
@@ -71,21 +82,21 @@ def round_of(connection: sqlite3.Connection, round: int) -> sqlite3.Row | None:
 
 
 def overview(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Return what there is to say of the federation in a few numbers."""
+    """Return what there is to say in a few numbers; of clients, those count that are not former ones."""
     number = last_round(connection)
     row = None if number is None else round_of(connection, number)
-    counts = dict(
-        connection.execute("SELECT standing, count(*) FROM clients WHERE standing NOT NULL GROUP BY standing")
-    )
+    facts = facts_of(connection)
+    before, present = _before_new_ids(facts), f"FROM clients WHERE NOT {FORMER}"
+    counts = dict(connection.execute(f"SELECT standing, count(*) {present} GROUP BY standing", before))
     n_clients, n_banned = connection.execute(
-        "SELECT count(*), coalesce(sum(decided = 'ban'), 0) FROM clients"
+        f"SELECT count(*), coalesce(sum(decided = 'ban'), 0) {present}", before
     ).fetchone()
+    (n_all,) = connection.execute("SELECT count(*) FROM clients").fetchone()
     n_rounds, n_dropped = connection.execute(
         "SELECT count(*), coalesce(sum(n_dropped), 0) FROM rounds WHERE undone IS NULL"
     ).fetchone()
     n_expelled, n_suspected = counts.get("expelled", 0), counts.get("suspected", 0)
     n_as_one = counts.get("counts as one", 0)
-    facts = facts_of(connection)
     n_open = connection.execute("SELECT count(*) FROM requests WHERE answered IS NULL").fetchone()[0]
     banners = {
         "held": n_open > 0,
@@ -101,6 +112,7 @@ def overview(connection: sqlite3.Connection) -> dict[str, Any]:
         "last": None if row is None else _round(row),
         "n_rounds": n_rounds,
         "n_clients": n_clients,
+        "n_former": n_all - n_clients,
         "n_expelled": n_expelled,
         "n_as_one": n_as_one,
         "n_suspected": n_suspected,
@@ -120,15 +132,16 @@ def rounds(connection: sqlite3.Connection, since: int, *, undone: bool) -> list[
 
 def clients(connection: sqlite3.Connection) -> list[dict[str, Any]]:
     """Return how every client stands now."""
-    ids = _ids(connection)
-    rows = connection.execute(f"{CLIENTS} ORDER BY clients.number").fetchall()
+    ids, before = _ids(connection), _before_new_ids(facts_of(connection))
+    rows = connection.execute(f"{CLIENTS} ORDER BY clients.number", before).fetchall()
     apart, copied = _apart(connection, rows), _copied(connection, "seq IN (SELECT last_seq FROM clients)")
     return [_client(row, ids, apart, copied) for row in rows]
 
 
 def client(connection: sqlite3.Connection, id: str) -> dict[str, Any] | None:
     """Return all that is known of one client; None if there is none of this id."""
-    row = connection.execute(f"{CLIENTS} WHERE clients.id = ?", (id,)).fetchone()
+    named = _before_new_ids(facts_of(connection)) | {"id": id}
+    row = connection.execute(f"{CLIENTS} WHERE clients.id = :id", named).fetchone()
     if row is None:
         return None
     ids, number = _ids(connection), row["number"]
@@ -254,6 +267,11 @@ def _fates(connection: sqlite3.Connection, seqs: Any, rows: dict[int, int]) -> t
     return at[counts], where[number[counts]], fate[counts]
 
 
+def _before_new_ids(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the last client and the last row of rounds before clients got new ids; 0 if they never did."""
+    return {"client": 0, "seq": 0, **(facts.get("new_ids") or {})}
+
+
 def _ids(connection: sqlite3.Connection) -> dict[int, Any]:
     """Return the ids of all clients by their numbers."""
     return {
@@ -322,6 +340,7 @@ def _client(
         "id": ids[row["number"]],
         "banned": row["decided"] == "ban",
         "pardoned": row["decided"] == "pardon",
+        "former": bool(row["former"]),
         **_twins(row, ids, copied.get((row["last_seq"], row["number"]))),
         "apart": apart.get(row["number"], {}),
     }

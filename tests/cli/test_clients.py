@@ -86,7 +86,7 @@ NAMES = ("suspected", "clear")
 
 def client(id, standing="clear", **more):
     empty = dict.fromkeys(("since", "faction", "norm", "trimmed", "opposed", "last_round"))
-    counts = {"n_used": 1, "n_dropped": 0, "banned": False, "pardoned": False, "remarks": []}
+    counts = {"n_used": 1, "n_dropped": 0, "banned": False, "pardoned": False, "former": False, "remarks": []}
     return {"id": id, "standing": standing, **empty, **counts, **more}
 
 

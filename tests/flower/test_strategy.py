@@ -8,9 +8,23 @@ import numpy as np
 import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp.mod import LocalDpMod
-from flwr.serverapp.strategy import FedAvg
+from flwr.serverapp.strategy import FedAdam, FedAvg
 
-from holdfast import Aggregate, defend, factions, fedavg, flame, fltrust, invariant, krum, median, sparsefed
+from holdfast import (
+    Aggregate,
+    defend,
+    factions,
+    fedavg,
+    flame,
+    fltrust,
+    invariant,
+    krum,
+    krum_trimmed_mean,
+    median,
+    multi_krum,
+    sparsefed,
+)
+from holdfast.aggregators import bucketing, bulyan, nnm
 from holdfast.errors import InputError
 from holdfast.flower import Code, Robust
 
@@ -310,6 +324,35 @@ def test_what_the_caller_sets_wrongly_raises():
         Robust(invariant, resume=True)
     with pytest.raises(InputError, match="aggregate_train came before configure_train"):
         Robust(invariant).aggregate_train(1, [])
+
+
+@pytest.mark.parametrize(
+    ("rule", "sampling", "least"),
+    [
+        (krum_trimmed_mean(n_malicious=50), "min_available_nodes", 103),
+        (multi_krum(n_malicious=1), "min_available_nodes", 5),
+        (bulyan(n_malicious=2), "min_train_nodes", 11),
+        (nnm(n_malicious=2, rule=krum(n_malicious=4)), "min_train_nodes", 11),
+        (bucketing(size=2, rule=krum(n_malicious=4)), "min_train_nodes", 21),
+        (multi_krum(n_malicious=1, n_selected=12), "min_available_nodes", 12),
+    ],
+    ids=str,
+)
+def test_more_attackers_than_the_smallest_round_withstands_are_refused(rule, sampling, least):
+    with pytest.raises(InputError, match="min_available_nodes, fraction_train and min_train_nodes"):
+        Robust(rule, **{sampling: least - 1})
+    Robust(rule, **{sampling: least})
+
+
+def test_the_smallest_round_is_that_of_the_strategy_which_samples():
+    rule = krum_trimmed_mean(n_malicious=4)
+    Robust(rule)  # Flower's own settings say nothing of the federation
+    with pytest.raises(InputError, match=r"needs 11 clients .* as few as 10"):
+        Robust(rule, fraction_train=0.1, min_available_nodes=100)
+    with pytest.raises(InputError, match="as few as 10"):
+        Robust(rule, inner=FedAdam(min_train_nodes=10))
+    Robust(rule, inner=FedAdam(min_train_nodes=10), min_replies=11)  # smaller rounds are not aggregated
+    Robust(rule, min_available_nodes=5, fraction_train=0.0)  # nobody trains
 
 
 def test_a_global_model_that_makes_no_sense_is_an_error_of_the_caller():

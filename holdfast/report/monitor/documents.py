@@ -82,6 +82,7 @@ def monitor_document(ledger: "Ledger", *, path: str, last: int | None = None) ->
         "n_planned": overview["federation"].get("n_rounds"),
         "n_clients": len(clients),
         "banned": [place for place, one in enumerate(clients) if one["banned"]],
+        "former": [place for place, one in enumerate(clients) if one["former"]],
         "clients": _client_columns(clients, changed, since),
         "rounds": _columns([one for one in rounds if one["round"] > since - N_AGAIN], ROUND_COLUMNS),
         "timeline": timeline,

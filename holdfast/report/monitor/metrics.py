@@ -115,12 +115,15 @@ def _of_last(last: Row) -> "Iterator[Metric]":
 
 
 def _of_clients(clients: Sequence[Row]) -> "Iterator[Metric]":
-    counts = Counter(one["standing"] or "not watched" for one in clients)
+    present = [one for one in clients if not one["former"]]
+    counts = Counter(one["standing"] or "not watched" for one in present)
     says = "Clients by what the watch says of them after the last round."
     yield _gauge("clients", says, {(standing,): counts[standing] for standing in STANDINGS}, "standing")
-    n_banned = sum(bool(one["banned"]) for one in clients)
+    n_banned = sum(bool(one["banned"]) for one in present)
     yield _gauge("clients_banned", "Clients that an operator banned.", {(): n_banned})
-    named = zip(clients, names_of(clients), strict=True)
+    says = "Clients known from before whose ids have not come back; no other number counts them."
+    yield _gauge("clients_former", says, {(): len(clients) - len(present)})
+    named = [pair for pair in zip(clients, names_of(clients), strict=True) if not pair[0]["former"]]
     accused = [(one, name) for one, name in named if one["standing"] in ACCUSED]
     rank = {standing: place for place, standing in enumerate(ACCUSED)}
     accused.sort(key=lambda pair: (rank[pair[0]["standing"]], pair[0]["since"] or math.inf))

@@ -90,7 +90,11 @@ def banner(
     """
     thing = "node" if overview["federation"].get("source") == "flower" else "client"
     level, sentence, further = "waiting", "No round has ended yet.", []
-    if rounds:
+    n_former = sum(bool(one.get("former")) for one in clients)
+    clients = [one for one in clients if not one.get("former")]
+    if n_former and not clients:
+        sentence = f"No round has ended yet with the {thing}s that are here now."
+    elif rounds:
         level, sentence = _found(clients, rounds, thing)
         remarks = [*_alike(clients, thing), *_apart(clients, thing)]
         if level == "clear" and remarks:
@@ -106,6 +110,8 @@ def banner(
     elif stopped is not None:
         further.insert(0, sentence)
         level, sentence = "stopped", f"The training was stopped: {printable(stopped, limit=300)}."
+    if n_former:
+        further.append(_of_former(overview["federation"]["new_ids"], len(clients), n_former, thing))
     n_banned = sum(bool(one.get("banned")) for one in clients)
     if n_banned:
         further.append(
@@ -251,6 +257,23 @@ def _of_rounds(rounds: Sequence[Row], n_broken: int) -> list[str]:
     return said
 
 
+def _of_former(new_ids: Row, n_present: int, n_former: int, thing: str) -> str:
+    """Return how many clients are of an earlier run, and that nothing remembered of them applies.
+
+    >>> print(_of_former({"round": 25, "n_connected": 20, "n_known": 0}, 20, 20, "node"))
+    20 nodes now, 20 known from before. None of the 20 that connected after round 25 had a known id: bans, \
+expulsions and the watch's memory do not apply to them.
+    """
+    n_known = new_ids["n_known"]
+    known, whom = (f"Only {n_known}", "the others") if n_known else ("None", "them")
+    when = f"after round {new_ids['round']}" if new_ids["round"] else "at the start"
+    return (
+        f"{counted([n_present], thing)} now, {n_former} known from before. {known} of the"
+        f" {new_ids['n_connected']} that connected {when} had a known id: bans, expulsions and the watch's"
+        f" memory do not apply to {whom}."
+    )
+
+
 def next_steps(clients: Sequence[Row], *, path: str, requests: Sequence[Row] = ()) -> list[dict[str, str]]:
     """Return commands for what can be done now, each with what it does.
 
@@ -264,7 +287,7 @@ def next_steps(clients: Sequence[Row], *, path: str, requests: Sequence[Row] = (
     holdfast clients pardon 'bob; reboot' --ledger federation.db
     """
     order = {standing: place for place, standing in enumerate(ACCUSED)}
-    accused = [one for one in clients if one["standing"] in order]
+    accused = [one for one in clients if one["standing"] in order and not one.get("former")]
     accused.sort(key=lambda one: (order[one["standing"]], one["since"] is None, one["since"] or 0))
     wanted = [*(one["client"] for one in _open(requests)), *(one["id"] for one in accused)]
     shown = [argument for client in wanted if (argument := argument_of(client)) is not None]

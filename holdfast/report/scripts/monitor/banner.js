@@ -2,11 +2,12 @@
 
 const TILES = [
   ["round", "round(s)", ({ last }) => last.round],
-  ["clients", "client(s)", ({ document }) => document.n_clients],
+  ["clients", "client(s)", ({ present }) => present.length],
+  ["former", "known from before", ({ document }) => listed(document.former).length || null],
   ["expelled", "expelled", ({ count }) => count("expelled")],
   ["as-one", "count as one", ({ count }) => count("counts as one") || null],
   ["suspected", "suspected", ({ count }) => count("suspected")],
-  ["banned", "banned", ({ document }) => listed(document.banned).length],
+  ["banned", "banned", ({ present }) => present.filter(({ banned }) => banned).length],
   ["broken", "not usable last round", ({ document }) => document.n_broken],
   ["kept", "% of coordinates kept", ({ last }) => (isNumber(last.kept_fraction) ? percent(last.kept_fraction) : null)],
   ["accuracy", "% accuracy", ({ last }) => (isNumber(last.accuracy) ? percent(last.accuracy) : null)],
@@ -31,8 +32,9 @@ function makeBanner(place, memory) {
     steps.replaceChildren(...listed(own.next).map(commandLine));
     steps.parentNode.hidden = !listed(own.next).length;
     const last = memory.lastRound();
-    const count = (name) => [...clients.values()].filter(({ standing }) => standing === name).length;
-    const numbers = last ? TILES.map(([name, title, of]) => [name, title, of({ last, document: own, count })]) : [];
+    const present = [...clients.values()].filter(({ former }) => !former);
+    const count = (name) => present.filter(({ standing }) => standing === name).length;
+    const numbers = last ? TILES.map(([name, title, of]) => [name, title, of({ last, document: own, present, count })]) : [];
     const watched = memory.isWatched();
     tiles.replaceChildren(...numbers
       .filter(([name, , value]) => value !== null && value !== undefined && (watched || !["expelled", "suspected"].includes(name)))

@@ -48,8 +48,8 @@ function makeMemory() {
       const before = known.clients.get(place); // its name is told once
       known.clients.set(place, { ...rest, number: place, name: name ?? before?.name, argument: argument ?? before?.argument });
     }
-    const banned = new Set(listed(next.banned));
-    for (const client of known.clients.values()) client.banned = banned.has(client.number);
+    const [banned, former] = [next.banned, next.former].map((numbers) => new Set(listed(numbers)));
+    for (const client of known.clients.values()) Object.assign(client, { banned: banned.has(client.number), former: former.has(client.number) });
     for (const frame of listed(next.frames)) known.frames.set(frame.round, frame);
   }
 
