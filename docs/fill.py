@@ -27,6 +27,7 @@ LISTS: Mapping[str, Callable[[], str]] = {
     "backdoors": lists.backdoors_text,
     "parts": lists.parts_text,
     "false_alarms": watched.false_alarms_text,
+    "watch_benefit": watched.benefit_text,
     "false_alarms_by_rule": watched.false_alarms_by_rule_text,
 }
 FINDINGS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {

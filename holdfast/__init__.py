@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .theory.adviser import advise
     from .watching import factions
 
-__version__ = "0.3.2"
+__version__ = "0.4.0"
 
 __all__ = [
     "Aggregate",

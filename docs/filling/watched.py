@@ -10,6 +10,8 @@ from holdfast.paper.watch_tables import DEFENCES
 from .grid import grid
 
 ROOT = Path(__file__).parents[2]
+#: After how many rounds defences are compared; and the watched defence, with the name of its column.
+AFTER, WATCHED = (25, 50, 100), ("factions+krum_trimmed_mean", "watch + rule")
 
 
 def attacks_text(experiments: list[dict[str, Any]], task: str) -> str:
@@ -119,6 +121,62 @@ def _honest_trainings() -> list[dict[str, Any]]:
     """Read the trainings of `benchmarks.false_alarms`; the first ones were all behind plain averaging."""
     lines = (ROOT / "benchmarks" / "results" / "false_alarms.jsonl").read_text().splitlines()
     return [{"behind": "fedavg", **json.loads(line)} for line in lines]
+
+
+def benefit_text() -> str:
+    """Tabulate attack success and accuracy with and without a watch, by clients and rounds."""
+    lines = (ROOT / "benchmarks" / "results" / "watch_benefit.jsonl").read_text().splitlines()
+    trainings = [json.loads(line) for line in lines]
+    pairs = [("fedavg", "averaging", AFTER[0])]
+    pairs += [
+        (rule, name, after) for after in AFTER for rule, name in (("krum_trimmed_mean", "rule"), WATCHED)
+    ]
+    heads = ["clients", "attack", "attackers expelled", *(f"{after}: {name}" for _, name, after in pairs)]
+    rows = [heads, ["---:", "---", "---", *["---:"] * len(pairs)]]
+    for size in sorted({training["n_clients"] for training in trainings}):
+        for attack in dict.fromkeys(training["attack"] for training in trainings):
+            some = [
+                training
+                for training in trainings
+                if (training["n_clients"], training["attack"]) == (size, attack)
+            ]
+            if some:
+                cells = [_after(some, defence, after) for defence, _, after in pairs]
+                rows.append([str(size), attack, _expelled(some), *cells])
+    seeds = ", ".join(str(seed) for seed in sorted({training["seed"] for training in trainings}))
+    return grid(rows) + (
+        "\n*Attack success in percent, accuracy in brackets: means of the last five of so many rounds, seeds"
+        f" {seeds}. Attackers expelled: how many, and after which round. A dash: not measured.*\n"
+    )
+
+
+def _after(trainings: list[dict[str, Any]], defence: str, after: int) -> str:
+    """Average attack success and accuracy of the runs that are long enough."""
+    runs = {
+        training["seed"]: training
+        for training in trainings
+        if training["defence"] == defence and training["n_rounds"] >= after
+    }
+    if not runs:
+        return "—"
+    means = [
+        mean(mean(training[name][after - 5 : after]) for training in runs.values())
+        for name in ("attack_success", "accuracy")
+    ]
+    few = f" ({len(runs)})" if len(runs) < len({training["seed"] for training in trainings}) else ""
+    return f"{means[0]:.0f} [{means[1]:.0f}]{few}"
+
+
+def _expelled(trainings: list[dict[str, Any]]) -> str:
+    """Count the attackers that the watch named, and the round of the last of them, seed by seed."""
+    runs = {training["seed"]: training for training in trainings if training["defence"] == WATCHED[0]}
+    told = []
+    for _, training in sorted(runs.items()):
+        most = max(training["found"], default=0)
+        told.append(f"{most} by round {training['found'].index(most) + 1}" if most else "none")
+    wronged = max((max(training["wronged"], default=0) for training in runs.values()), default=0)
+    said = told[0] if len(set(told)) == 1 else ", ".join(told)
+    return f"{said}; {wronged} honest" if wronged else said
 
 
 def _alarms(made: list[dict[str, Any]]) -> str:
