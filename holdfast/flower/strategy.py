@@ -29,8 +29,8 @@ __all__ = ["Robust"]
 class Robust(Rounds):
     """A Flower strategy that aggregates with a rule of holdfast; nothing else of a ServerApp changes.
 
-    `rule` is a rule with its settings. A watch pays from about 50 nodes and 50 rounds on; with fewer, take the
-    rule alone. `watch`, such as `factions()`, remembers nodes by their ids and expels
+    `rule` is a rule with its settings. A watch pays from about 50 nodes and 50 rounds on; with fewer, take
+    the rule alone. `watch`, such as `factions()`, remembers nodes by their ids and expels
     those who vote together against all others; what it says of each is in `verdicts`. `inner` is a strategy
     (FedAdam, FedProx, ...) that gets the defended model as the only reply, so that it samples and takes its
     server step; without one, Flower's FedAvg samples, and takes its arguments from here (`fraction_train`,
