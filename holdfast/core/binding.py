@@ -45,12 +45,17 @@ class Attendance(NamedTuple):
         return self.n_clients + self.n_expelled
 
     def attackers_left(self, n_assumed: int) -> int:
-        """Take the expelled clients from the attackers that were assumed; suspects may always be attackers.
+        """Take the expelled clients from the attackers that were assumed.
 
-        >>> Attendance(16, 4).attackers_left(6), Attendance(15, 4, n_suspected=1).attackers_left(4)
-        (2, 1)
+        One is always left, and so are all suspects: a watch may miss some, and a rule that assumes no attacker
+        is plain averaging.
+
+        >>> Attendance(16, 4).attackers_left(6), Attendance(15, 5, n_suspected=2).attackers_left(4)
+        (2, 2)
+        >>> Attendance(16, 4).attackers_left(4), Attendance(16, 4).attackers_left(0)
+        (1, 0)
         """
-        return max(n_assumed - self.n_expelled, min(self.n_suspected, n_assumed))
+        return max(n_assumed - self.n_expelled, min(max(1, self.n_suspected), n_assumed))
 
 
 #: Returns the settings that a rule changes for a round, from all of its settings and the round's attendance.
