@@ -47,8 +47,8 @@ class Attendance(NamedTuple):
     def attackers_left(self, n_assumed: int) -> int:
         """Take the expelled clients from the attackers that were assumed.
 
-        One is always left, and so are all suspects: a watch may miss some, and a rule that assumes no attacker
-        is plain averaging.
+        One is always left, and so are all suspects: a watch may miss some, and a rule that assumes no
+        attacker is plain averaging.
 
         >>> Attendance(16, 4).attackers_left(6), Attendance(15, 5, n_suspected=2).attackers_left(4)
         (2, 2)
