@@ -16,7 +16,7 @@ class Federation:
     def __init__(self, path, *, attackers=ATTACKERS, honest=HONEST, watch=True, dim=600, seed=0, **facts):
         self.path, self.attackers, self.honest = path, attackers, honest
         self.rng = np.random.default_rng(seed)
-        self.push = np.sign(self.rng.normal(size=dim)) * 0.9
+        self.push = np.sign(self.rng.normal(size=dim)) * 0.65
         self.ways = {}
         self.rule, self.watch = trimmed_mean(alpha=0.3), factions() if watch else None
         self.model, self.state, self.number = np.zeros(dim), None, 0
@@ -41,6 +41,6 @@ class Federation:
 
     def _update(self, client):
         seed = int.from_bytes(client.encode()[:3], "big")
-        way = self.ways.setdefault(client, 0.2 * np.random.default_rng(seed).normal(size=self.model.shape))
+        way = self.ways.setdefault(client, 0.3 * np.random.default_rng(seed).normal(size=self.model.shape))
         own = way + self.rng.normal(size=self.model.shape)
         return own + self.push * (client in self.attackers)

@@ -44,11 +44,11 @@ def test_who_votes_together_is_told_in_one_sentence(federation):
     said = LedgerSource(federation.path).document()["banner"]
     assert said["level"] == "expelled"
     assert said["sentence"] == (
-        "3 of 10 clients vote together against all others and are expelled since round 4."
+        "3 of 10 clients vote together against all others and are expelled since round 5."
     )
     assert said["further"] == [
         "They are eve, mallory, trudy.",
-        "The model went back to its start in round 4.",
+        "The model went back to its start in round 5.",
     ]
 
 

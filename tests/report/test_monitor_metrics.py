@@ -64,7 +64,7 @@ def test_the_numbers_are_those_of_the_ledger(path):
     accused = {
         dict(labels)["client"]: value for labels, value in samples["holdfast_accused_since_round"].items()
     }
-    assert accused == {"eve": 4, "mallory": 4, "trudy": 4}
+    assert accused == {"eve": 5, "mallory": 5, "trudy": 5}
 
 
 def test_a_ban_is_counted(path):

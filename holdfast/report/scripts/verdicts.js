@@ -70,9 +70,10 @@ function verdictWords(verdict, known) {
 // How many clients have which standing and, where it is known, how many of the attackers were found.
 function frameWords({ clients, hears }) {
   const all = [...clients.values()];
-  const counts = STANDINGS.map(({ name }) => `${all.filter(({ standing }) => standing.name === name).length} ${name}`);
+  const having = (some, name) => some.filter(({ standing }) => standing.name === name).length;
+  const counts = STANDINGS.map(({ name }) => [having(all, name), name]).filter(([count, name]) => count || name !== "counts as one");
   const attackers = all.filter(({ attacks }) => attacks);
-  const expelled = attackers.filter(({ standing }) => ["expelled", "counts as one"].includes(standing.name));
-  const found = attackers.length ? `. Of ${counted(attackers.length, "attacker")} heard, ${expelled.length} ${expelled.length === 1 ? "is" : "are"} expelled or count${expelled.length === 1 ? "s" : ""} as one` : "";
-  return `${hears ? "a hearing, nothing is applied; " : ""}${counts.join(", ")}${found}`;
+  const [expelled, asOne] = ["expelled", "counts as one"].map((name) => having(attackers, name));
+  const found = attackers.length ? `. Of ${counted(attackers.length, "attacker")} heard, ${expelled} ${expelled === 1 ? "is" : "are"} expelled${asOne ? `, and ${asOne} count as one` : ""}` : "";
+  return `${hears ? "a hearing, nothing is applied; " : ""}${counts.map(([count, name]) => `${count} ${name}`).join(", ")}${found}`;
 }
