@@ -105,7 +105,7 @@ def test_a_simulated_training_shows_on_the_same_page(browse, tmp_path):
         made(watched_run(), tmp_path / "results", ledger=path)
         says(page, "Finished. All 6 rounds are done", "#status")
         says(page, "5 of 24 clients send the same, and together they count as one client since round 3")
-        assert page.locator(".map .client.expelled:not([hidden])").count() == 5
+        assert page.locator(".map .client.as-one:not([hidden])").count() == 5
         assert page.locator("#series figure:visible").count() >= 2
         assert page.title() == "holdfast: phishing, edge-case+collude"
         assert page.locator("h1").inner_text() == "phishing, edge-case+collude"
