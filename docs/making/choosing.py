@@ -75,7 +75,7 @@ def _page(found: Sequence[Candidate], cells: Cells) -> str:
     plain = [one for one in found if one.defence == PLAIN]
     n = {task: len(shared_attacks(cells, task)) for task in MANY}
     told = [one for one in alone if _told(one.defence)]
-    best, best_told, best_free = (recommended(some, plain[0]) for some in (watched, told, free))
+    best_told, best_free = (recommended(some, plain[0]) for some in (told, free))
     return f"""---
 title: Which defence for me
 ---
@@ -94,17 +94,7 @@ mean of those that lose at most {MOST_LOST:.0%} of accuracy against plain averag
 
 ## 2. Do clients keep their ids from round to round?
 
-**Yes: put the watch in front of a rule.** Best on average: **`{best.defence}`**, with a worst case of
-{rate(best.worst["digits"])} on digits, where the best rule alone has {rate(min(one.worst["digits"] for one in alone))}.
-
-{_table([*watched, *plain])}
-```python
-{_imported(_rule(best.defence))}
-
-rule = {_rule(best.defence)}({"n_malicious=4" if _told(best.defence) else ""})  # of those who take part in one round
-result = defend(sent, rule, base=model, watch=factions({'mode="wary"' if best.defence.startswith(WARY) else ""}), state=state)
-```
-
+{_with_watch(watched, alone, plain)}
 `mode="wary"` gives suspects no say either. It is for federations in which clients differ each in its own way (`verdicts.shared`
 below .15); where they hold few classes each, it costs accuracy, and `factions()` is the better choice:
 [The watch](watch.md).
@@ -142,6 +132,31 @@ to fail. Sorted by attack success:
 - These are small models and six tasks. Try the candidates on yours: [Bring your own task](tutorials/own_task.md).
 - A rule that is told a wrong number of attackers does worse than here, where it is told the expected number.
 - All numbers with spreads: [Results](results.md), [The watch](watch.md), [Attacks](attacks.md).
+"""
+
+
+def _with_watch(watched: Sequence[Candidate], alone: Sequence[Candidate], plain: Sequence[Candidate]) -> str:
+    """Recommend a rule behind the watch: the best one, or the default as long as none has met every attack."""
+    least = rate(min(one.worst["digits"] for one in alone))
+    if watched:
+        best = recommended(watched, plain[0])
+        defence, table = best.defence, _table([*watched, *plain])
+        said = f"Best on average: **`{defence}`**, with a worst case of\n{rate(best.worst['digits'])} on digits, where the best rule alone has {least}."
+    else:
+        defence, table = "factions+krum_trimmed_mean", ""
+        said = f"The default is **`{defence}`**. The watch\nhas changed, and its trainings are being repeated; [The watch](watch.md) has those that are done. The best rule alone has a worst case of {least} on digits."
+    rule = _rule(defence)
+    settings = "n_malicious=4" if _told(defence) else ""
+    mode = 'mode="wary"' if defence.startswith(WARY) else ""
+    return f"""**Yes: put the watch in front of a rule.** {said}
+
+{table}
+```python
+{_imported(rule)}
+
+rule = {rule}({settings})  # of those who take part in one round
+result = defend(sent, rule, base=model, watch=factions({mode}), state=state)
+```
 """
 
 

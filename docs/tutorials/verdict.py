@@ -68,9 +68,9 @@ print(result.verdicts)
 # ## Was it right?
 
 # %%
-expelled = set(result.verdicts.of("expelled"))
-print(f"attackers found: {len(expelled & attackers)} of {len(attackers)}")
-print(f"honest clients expelled: {len(expelled - attackers)}")
+named = set(result.verdicts.named)  # expelled, or counted as one with others
+print(f"attackers found: {len(named & attackers)} of {len(attackers)}")
+print(f"honest clients named: {len(named - attackers)}")
 
 # %% [markdown]
 # In a real federation, nobody tells you. The watch sees that clients act together, not why: an honest group with a different
@@ -86,8 +86,8 @@ print(worst.client, worst.standing, worst.faction, worst.since, worst.heard)
 print(sorted(result.verdicts.as_dict()))
 
 # %%
-assert len(expelled & attackers) >= 9
-assert not expelled - attackers
+assert len(named & attackers) >= 9
+assert not named - attackers
 
 # %% [markdown]
 # ## What next

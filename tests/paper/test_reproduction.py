@@ -65,7 +65,7 @@ def test_a_task_without_its_data_is_left_out_and_said_to_be(tmp_path, monkeypatc
     monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "nothing"))
     plan = plan_runs(experiments_named(["table1"], scale="smoke", n_seeds=1), tmp_path)
     assert set(plan.without_data) == {"cifar10", "twitter"}
-    assert {run.task.name for run in plan.missing.values()} == {"phishing", "digits"}
+    assert {run.task.name for run in plan.missing.values()} == {"phishing", "phishing-noniid", "digits"}
 
 
 def test_only_the_tasks_that_were_asked_for_are_made(tmp_path):

@@ -54,7 +54,7 @@ def test_runs_of_the_same_data_were_made_from_the_same_examples():
     checksums = {}
     for result in list_results(runs_folder(RESULTS))[0]:
         checksums.setdefault(result.description["task"]["data"], set()).add(result.data)
-    assert len(checksums) == 10
+    assert len(checksums) == 11
     assert all(len(found) == 1 for found in checksums.values())
 
 
