@@ -46,14 +46,17 @@ HUES = {
     "dark": {"text": "#f0f6fc", "quiet": "#9198a1", "rule": "#3d444d", "bad": "#f0883e", "good": "#4493f8"},
 }
 
+#: Of a defence that met fewer attacks, no worst case is shown.
+LEAST = 12
+
 Document = Mapping[str, Any]
 
 
 def front_text(found: Document) -> str:
     """Return the README's table: attack success and, in brackets, accuracy, in percent."""
     tried = hidden(found, "digits")
-    n_hidden = max(map(len, tried.values())) - 1
-    worst = {row: max(attacks.values()) for row, attacks in met_all(tried).items()}
+    n_hidden = min(map(len, met_many(tried).values())) - 1
+    worst = {row: max(attacks.values()) for row, attacks in met_many(tried).items()}
     known = {cell["row"]: cell for cell in cells_of(found, "full_information")}
     heads = ["", *COLUMNS, "digits, worst attack"]
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
@@ -67,7 +70,7 @@ def front_text(found: Document) -> str:
         "\n*Attack success rate in percent (lower is better), accuracy in brackets. Means of seeds 0 to 2,"
         " except (1) or (2): of so many. A dash: not measured. A fifth of the clients attack, on Twitter a"
         " tenth. A wary watch silences suspects as well as expelled clients."
-        f" Last column: the edge case, alone or with one of {n_hidden} ways to hide it.*"
+        f" Last column: the edge case, alone or with one of at least {n_hidden} ways to hide it.*"
         f"{_limit(known['Watch, Krum, trimmed mean'])}\n"
     )
 
@@ -110,10 +113,9 @@ def hidden(found: Document, task: str) -> dict[str, dict[str, float]]:
     return seen
 
 
-def met_all(tried: Mapping[str, Mapping[str, float]]) -> dict[str, Mapping[str, float]]:
-    """Keep the defences that met every attack; only those with a watch meet `whitewash`."""
-    most = max(map(len, tried.values())) - 1
-    return {row: attacks for row, attacks in tried.items() if len(attacks) >= most}
+def met_many(tried: Mapping[str, Mapping[str, float]]) -> dict[str, Mapping[str, float]]:
+    """Keep the defences that met many attacks; of others, the worst attack says little."""
+    return {row: attacks for row, attacks in tried.items() if len(attacks) >= LEAST}
 
 
 def front_figure(found: Document, scheme: str) -> Any:
@@ -123,7 +125,7 @@ def front_figure(found: Document, scheme: str) -> Any:
     figure.patch.set_alpha(0.0)
     axes = figure.subplots()
     axes.patch.set_alpha(0.0)
-    attacks_met = met_all(hidden(found, "digits"))
+    attacks_met = met_many(hidden(found, "digits"))
     for place, row in enumerate(reversed(DRAWN)):
         if row not in attacks_met:
             continue
